@@ -1,0 +1,1 @@
+"""Test voice agents with pytest."""

@@ -1,0 +1,1 @@
+"""The call room; see ARCHITECTURE.md."""

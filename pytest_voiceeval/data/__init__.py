@@ -1,0 +1,1 @@
+"""The data room; see ARCHITECTURE.md."""

@@ -1,0 +1,1 @@
+"""The judge room; see ARCHITECTURE.md."""

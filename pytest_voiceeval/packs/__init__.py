@@ -1,0 +1,1 @@
+"""The packs room; see ARCHITECTURE.md."""

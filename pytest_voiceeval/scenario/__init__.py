@@ -1,0 +1,1 @@
+"""The scenario room; see ARCHITECTURE.md."""

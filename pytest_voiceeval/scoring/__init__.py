@@ -1,0 +1,1 @@
+"""The scoring room; see ARCHITECTURE.md."""

@@ -1,0 +1,1 @@
+"""The tools room; see ARCHITECTURE.md."""
