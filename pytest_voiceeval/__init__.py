@@ -1,1 +1,113 @@
-"""Test voice agents with pytest."""
+"""Test voice agents with pytest.
+
+Everything public is importable from here and resolved on first use, so that importing the
+package costs nothing in test runs that make no calls.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.bots.endpoint import Bot as Bot
+    from pytest_voiceeval.call.result import CallResult as CallResult
+    from pytest_voiceeval.data.artifacts import load_db_artifact as load_db_artifact
+    from pytest_voiceeval.data.root import get_eval_data_root as get_eval_data_root
+    from pytest_voiceeval.scenario.initialization import (
+        register_initialization_function as register_initialization_function,
+    )
+    from pytest_voiceeval.scenario.model import Actions as Actions
+    from pytest_voiceeval.scenario.model import NoiseConfig as NoiseConfig
+    from pytest_voiceeval.scenario.model import Persona as Persona
+    from pytest_voiceeval.scenario.model import Resources as Resources
+    from pytest_voiceeval.scenario.model import Scenario as Scenario
+    from pytest_voiceeval.scenario.model import Task as Task
+    from pytest_voiceeval.scenario.prompts import (
+        END_CONVERSATION_GUIDELINE as END_CONVERSATION_GUIDELINE,
+    )
+    from pytest_voiceeval.scenario.prompts import (
+        EXECUTION_HONESTY_GUIDELINE as EXECUTION_HONESTY_GUIDELINE,
+    )
+    from pytest_voiceeval.scenario.prompts import GENERAL_PROMPT as GENERAL_PROMPT
+    from pytest_voiceeval.scenario.prompts import VOICE_ALPHANUMERIC_RULE as VOICE_ALPHANUMERIC_RULE
+    from pytest_voiceeval.scenario.registry import get_eval_scenario as get_eval_scenario
+    from pytest_voiceeval.scenario.registry import list_eval_scenarios as list_eval_scenarios
+    from pytest_voiceeval.scenario.registry import register_eval_scenario as register_eval_scenario
+    from pytest_voiceeval.scenario.sync import register_sync_applier as register_sync_applier
+    from pytest_voiceeval.scoring.assertions import (
+        evaluate_db_state_assertion as evaluate_db_state_assertion,
+    )
+    from pytest_voiceeval.scoring.assertions import (
+        register_db_state_predicate as register_db_state_predicate,
+    )
+    from pytest_voiceeval.scoring.db_diff import compute_db_diff as compute_db_diff
+    from pytest_voiceeval.scoring.db_hash import HASH_EXCLUDED_KEYS as HASH_EXCLUDED_KEYS
+    from pytest_voiceeval.scoring.db_hash import (
+        ORDER_INDEPENDENT_LIST_FIELDS as ORDER_INDEPENDENT_LIST_FIELDS,
+    )
+    from pytest_voiceeval.scoring.db_hash import get_dict_hash as get_dict_hash
+    from pytest_voiceeval.scoring.db_hash import (
+        normalize_for_comparison as normalize_for_comparison,
+    )
+    from pytest_voiceeval.scoring.matching import check_if_task_success as check_if_task_success
+    from pytest_voiceeval.scoring.matching import match_action as match_action
+    from pytest_voiceeval.scoring.matching import match_dict as match_dict
+    from pytest_voiceeval.scoring.matching import match_item as match_item
+    from pytest_voiceeval.scoring.matching import match_list as match_list
+    from pytest_voiceeval.scoring.matching import match_str_and_float as match_str_and_float
+    from pytest_voiceeval.scoring.matching import (
+        normalize_scenario_payload as normalize_scenario_payload,
+    )
+    from pytest_voiceeval.scoring.signals import SuccessSignal as SuccessSignal
+    from pytest_voiceeval.scoring.signals import compute_is_successful as compute_is_successful
+
+_HOMES = {
+    "bots.endpoint": ("Bot",),
+    "call.result": ("CallResult",),
+    "data.artifacts": ("load_db_artifact",),
+    "data.root": ("get_eval_data_root",),
+    "scenario.initialization": ("register_initialization_function",),
+    "scenario.model": ("Actions", "NoiseConfig", "Persona", "Resources", "Scenario", "Task"),
+    "scenario.prompts": (
+        "END_CONVERSATION_GUIDELINE",
+        "EXECUTION_HONESTY_GUIDELINE",
+        "GENERAL_PROMPT",
+        "VOICE_ALPHANUMERIC_RULE",
+    ),
+    "scenario.registry": ("get_eval_scenario", "list_eval_scenarios", "register_eval_scenario"),
+    "scenario.sync": ("register_sync_applier",),
+    "scoring.assertions": ("evaluate_db_state_assertion", "register_db_state_predicate"),
+    "scoring.db_diff": ("compute_db_diff",),
+    "scoring.db_hash": (
+        "HASH_EXCLUDED_KEYS",
+        "ORDER_INDEPENDENT_LIST_FIELDS",
+        "get_dict_hash",
+        "normalize_for_comparison",
+    ),
+    "scoring.matching": (
+        "check_if_task_success",
+        "match_action",
+        "match_dict",
+        "match_item",
+        "match_list",
+        "match_str_and_float",
+        "normalize_scenario_payload",
+    ),
+    "scoring.signals": ("SuccessSignal", "compute_is_successful"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - the table above is the one source
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

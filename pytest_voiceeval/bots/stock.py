@@ -1,0 +1,78 @@
+"""The stock bot: `python -m pytest_voiceeval.bots.stock --role agent --llm-url URL`.
+
+A Pipecat bot that talks to any OpenAI-compatible model, plays the agent or the caller, and serves
+many conversations at once. When it listens it prints one JSON line on stdout, nothing else:
+
+    {"event": "ready", "url": "ws://127.0.0.1:PORT/ws/{session}", "port": PORT, "pid": PID,
+     "role": "agent"}
+
+Each session id in the URL is a conversation of its own. It keeps context, tools and state over
+any number of connections, one at a time, and is forgotten 15 minutes after the last one.
+The log goes to stderr. SIGTERM ends the bot with exit code 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from loguru import logger
+
+from pytest_voiceeval.bots.stock_config import BotConfig, ConfigError, parse_config
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+USAGE_ERROR = 2
+"""Exit code for a configuration that cannot be used."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the bot until it is told to end.
+
+    Args:
+        argv: Command line without the program's name; None means that of the process.
+
+    Returns:
+        The exit code: 0 after SIGTERM or SIGINT; 2 for a configuration that cannot be used, with
+        one line on stderr that says why.
+    """
+    try:
+        config = parse_config(sys.argv[1:] if argv is None else argv)
+        _start_log(config)
+        from pytest_voiceeval.bots import stock_server  # noqa: PLC0415 - 0.6 s, after the checks
+
+        sock = stock_server.open_socket(config.host, config.port)
+    except ConfigError as error:
+        return _refuse(str(error))
+    except OSError as error:
+        return _refuse(f"cannot use {config.host} port {config.port} or the log file: {error}")
+    asyncio.run(stock_server.serve(config, sock))
+    return 0
+
+
+def _refuse(why: str) -> int:
+    print(f"voiceeval bot: error: {why}", file=sys.stderr)
+    return USAGE_ERROR
+
+
+class _ToLoguru(logging.Handler):
+    """Records of the standard library's loggers go where Pipecat's go."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = f"{record.name}: {record.getMessage()}"
+        logger.opt(exception=record.exc_info).log(record.levelname, "{}", text)
+
+
+def _start_log(config: BotConfig) -> None:
+    logger.remove()
+    logger.add(sys.stderr, level=config.log_level)
+    if config.log_file is not None:
+        logger.add(config.log_file, level=config.log_level)
+    logging.basicConfig(handlers=[_ToLoguru()], level=logging.INFO, force=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,274 @@
+"""The stock bot's pipeline: one per connection, around what its session keeps."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from loguru import logger
+from pipecat.frames.frames import LLMConfigureOutputFrame, LLMRunFrame
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineParams, PipelineWorker
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMContextAggregatorPair,
+    LLMUserAggregatorParams,
+)
+from pipecat.processors.aggregators.llm_text_processor import LLMTextProcessor
+from pipecat.processors.frameworks.rtvi import (
+    RTVIFunctionCallReportLevel,
+    RTVIObserverParams,
+)
+from pipecat.serializers.protobuf import ProtobufFrameSerializer
+from pipecat.services.openai.llm import OpenAILLMService
+from pipecat.transports.websocket.fastapi import FastAPIWebsocketParams, FastAPIWebsocketTransport
+from pipecat.turns.user_turn_strategies import ExternalUserTurnStrategies
+from pipecat.workers.runner import WorkerRunner
+
+from pytest_voiceeval.bots import handlers
+from pytest_voiceeval.bots.stock_faults import Crash, GarbageSerializer
+
+if TYPE_CHECKING:
+    from fastapi import WebSocket
+    from openai import AsyncOpenAI
+
+    from pytest_voiceeval.bots.stock_config import BotConfig
+
+
+# The prompt belongs into the context: harnesses read it there. Pipecat takes it until 2.0.
+warnings.filterwarnings("ignore", r"`LLMContext\(messages=\[\{\"role\": \"system\"")
+
+
+class ServerMessages:
+    """Where a session's tools send their messages: to the client that is connected now.
+
+    A tool outlives the connection it was made on, so it cannot hold that connection's processor.
+    """
+
+    def __init__(self) -> None:
+        self.rtvi: Any = None
+
+    async def send_server_message(self, data: Any) -> None:
+        """Send one message; without a client it is dropped, with a warning."""
+        if self.rtvi is None:
+            logger.warning(f"no client is connected; dropped the server message {data}")
+            return
+        await self.rtvi.send_server_message(data)
+
+
+@dataclass
+class Session:
+    """What a conversation keeps across connections.
+
+    Attributes:
+        id: The session's id in the URL.
+        original_messages: What the context starts with, and goes back to on `reset`.
+        context: The conversation as the model sees it, with the tools it is shown.
+        shared_state: What its tools work on.
+        messages: How its tools reach the client.
+        tools: The tools of the scenario, to be registered with each connection's model service.
+        crash: Counts replies for the fault `crashes`.
+    """
+
+    id: str
+    original_messages: list[Any]
+    context: LLMContext
+    shared_state: handlers.SharedStateRef = field(default_factory=handlers.SharedStateRef)
+    messages: ServerMessages = field(default_factory=ServerMessages)
+    tools: list[Any] = field(default_factory=list)
+    crash: Crash = field(default_factory=Crash)
+
+    @classmethod
+    def open(cls, id_: str, config: BotConfig) -> Session:
+        """A session in which nothing has been said."""
+        prompt: Any = {"role": config.system_role, "content": config.system_prompt}
+        return cls(id_, [prompt], LLMContext([copy.copy(prompt)]))
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing has been said since the prompt."""
+        return list(self.context.messages) == self.original_messages
+
+    def register_tools(
+        self, *, llm: Any, context: Any, tools: list[Any], keep_existing_tools: bool
+    ) -> None:
+        """Register a scenario's tools, and remember them for the next connection."""
+        handlers.register_schema_tools_to_llm(
+            llm, context, tools, keep_existing_tools=keep_existing_tools
+        )
+        self.tools = tools
+
+
+class SharedClientLLMService(OpenAILLMService):
+    """Pipecat's service for OpenAI-compatible APIs, on the process's one HTTP client.
+
+    Pipecat makes a client per service and never closes it: 30 ms and some sockets a connection.
+    """
+
+    def __init__(self, client: AsyncOpenAI, **options: Any) -> None:
+        self._shared_client = client
+        super().__init__(**options)
+
+    def create_client(self, *_args: Any, **_options: Any) -> AsyncOpenAI:
+        """The given client; called by Pipecat's constructor."""
+        return self._shared_client
+
+
+async def serve_connection(
+    websocket: WebSocket, session: Session, config: BotConfig, client: AsyncOpenAI
+) -> None:
+    """Run a pipeline for one client, until it disconnects.
+
+    Args:
+        websocket: An accepted WebSocket.
+        session: What the client talks to; nobody else may use it meanwhile.
+        config: The bot's configuration.
+        client: The process's client for the model's API.
+    """
+    transport = FastAPIWebsocketTransport(
+        websocket, FastAPIWebsocketParams(serializer=_serializer(session, config))
+    )
+    worker = build_worker(transport, session, config, client)
+
+    async def end(_transport: Any, _websocket: Any) -> None:
+        await worker.cancel(reason="the client disconnected")
+
+    transport.add_event_handler("on_client_disconnected", end)
+    runner = WorkerRunner(handle_sigint=False)
+    await runner.add_workers(worker)
+    session.messages.rtvi = worker.rtvi
+    try:
+        await runner.run()
+    finally:
+        session.messages.rtvi = None
+
+
+def build_worker(
+    transport: FastAPIWebsocketTransport, session: Session, config: BotConfig, client: AsyncOpenAI
+) -> PipelineWorker:
+    """Assemble the pipeline. Text only: its stages for speech would go into the list below.
+
+    Args:
+        transport: The client's transport.
+        session: What the client talks to.
+        config: The bot's configuration.
+        client: The client for the model's API.
+    """
+    llm = _model_service(session, config, client)
+    handlers.register_schema_tools_to_llm(
+        llm, session.context, session.tools, keep_existing_tools=False
+    )
+    user, assistant = LLMContextAggregatorPair(
+        session.context,
+        # Turns come as text; the default strategies would load a turn detection model.
+        user_params=LLMUserAggregatorParams(user_turn_strategies=ExternalUserTurnStrategies()),
+    )
+    # The text processor cuts the reply into the sentences that clients get as `bot-output`.
+    stages = [transport.input(), user, llm, LLMTextProcessor(), transport.output(), assistant]
+    worker = PipelineWorker(
+        Pipeline(stages),
+        params=PipelineParams(
+            enable_metrics=True, enable_usage_metrics=True, send_initial_empty_metrics=False
+        ),
+        rtvi_observer_params=RTVIObserverParams(
+            function_call_report_level={"*": RTVIFunctionCallReportLevel.FULL}
+        ),
+        idle_timeout_secs=None,
+        cancel_on_idle_timeout=False,
+        enable_turn_tracking=False,
+    )
+    _install_handlers(worker, user, assistant, llm, session, config)
+    _install_behaviour(worker, assistant, session, config)
+    return worker
+
+
+def _model_service(
+    session: Session, config: BotConfig, client: AsyncOpenAI
+) -> SharedClientLLMService:
+    model = config.model
+    given: dict[str, Any] = {
+        "temperature": model.temperature,
+        "top_p": model.top_p,
+        "seed": model.seed,
+        "max_completion_tokens": model.max_tokens,
+    }
+    settings = {key: value for key, value in given.items() if value is not None}
+    return SharedClientLLMService(
+        client.with_options(base_url=model.url_for(session.id)),
+        settings=OpenAILLMService.Settings(model=model.name, **settings),
+        function_call_timeout_secs=model.call_timeout,
+        # Calls of one reply start in their order. One after another would be safer, but then
+        # Pipecat asks the model again after each of them.
+        run_in_parallel=True,
+    )
+
+
+def _install_handlers(  # noqa: PLR0917 - the parts of one pipeline
+    worker: PipelineWorker,
+    user: Any,
+    assistant: Any,
+    llm: OpenAILLMService,
+    session: Session,
+    config: BotConfig,
+) -> None:
+    task_ref = handlers.TaskRef(task=worker, running=True)
+    conversation = (task_ref, user, assistant, session.original_messages)
+    handlers.register_client_message_handlers(
+        worker.rtvi,
+        [
+            handlers.create_reset_context_action(*conversation),
+            handlers.create_update_system_prompt_action(
+                *conversation,
+                system_role=config.system_role,
+                system_prompt_suffix=config.system_prompt_suffix,
+                enable_tool_calling=config.model.tools,
+                llm=llm,
+                context=session.context,
+                rtvi=session.messages,
+                register_schema_tools=session.register_tools,
+                shared_state_ref=session.shared_state,
+            ),
+            handlers.create_get_context_history_action(task_ref, assistant),
+            handlers.create_get_scenario_summary_action(task_ref, session.shared_state),
+            handlers.create_apply_initialization_action(session.shared_state),
+            handlers.create_apply_sync_delta_action(session.shared_state),
+            _text_only(handlers.create_configure_output_action(task_ref)),
+        ],
+    )
+
+
+def _text_only(action: handlers.ClientMessageHandler) -> handlers.ClientMessageHandler:
+    """`configure_output` of a bot without a voice: silence is granted, speech refused."""
+    message_type, configure = action
+
+    async def handler(rtvi: Any, arguments: dict[str, Any]) -> Any:
+        if arguments.get("audio") is True:
+            raise handlers.ControlMessageError("this bot has no voice, it answers in text only")
+        return await configure(rtvi, arguments)
+
+    return (message_type, handler)
+
+
+def _install_behaviour(
+    worker: PipelineWorker, assistant: Any, session: Session, config: BotConfig
+) -> None:
+    async def stay_silent(_worker: Any, _frame: Any) -> None:
+        await worker.queue_frame(LLMConfigureOutputFrame(skip_tts=True))
+
+    async def talk_first(_rtvi: Any) -> None:
+        if session.untouched:
+            await worker.queue_frame(LLMRunFrame())
+
+    worker.add_event_handler("on_pipeline_started", stay_silent)
+    if config.talk_first:
+        worker.rtvi.add_event_handler("on_client_ready", talk_first)
+    if config.fault == "crashes":
+        assistant.add_event_handler("on_assistant_turn_stopped", session.crash.on_reply)
+
+
+def _serializer(session: Session, config: BotConfig) -> ProtobufFrameSerializer:
+    if config.fault == "garbage":
+        return GarbageSerializer(seed=session.id)
+    return ProtobufFrameSerializer()

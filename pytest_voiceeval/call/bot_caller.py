@@ -1,0 +1,135 @@
+"""A caller that is a bot of its own, driven over the wire like the agent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pytest_voiceeval.call.caller import CallerSide, HangUp, Say
+from pytest_voiceeval.call.errors import CallerFailed
+from pytest_voiceeval.call.faults import (
+    as_call_error,
+    bot_killed,
+    describe_exit,
+    find_exit,
+    killed_from_outside,
+)
+from pytest_voiceeval.call.limits import CallLimits
+from pytest_voiceeval.call.peer import Peer
+from pytest_voiceeval.call.pulls import Wanted, as_record, pull
+from pytest_voiceeval.call.setup import side_setup
+from pytest_voiceeval.call.tool_calls import merge_tool_calls
+from pytest_voiceeval.call.turns import TurnCollector
+from pytest_voiceeval.wire.errors import WireError
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.call.result import ExitProbe, Utterance
+    from pytest_voiceeval.scenario.model import Scenario
+
+NUDGE = "Hello? Are you still there?"
+"""What the agent's side says to a caller bot that answered nothing."""
+
+
+class BotCaller:
+    """Passes the agent's words to a user bot, and the bot's words back.
+
+    A user bot ends the call with ``<exit>``; what it said in that turn are its last words.
+
+    Args:
+        url: Address of the user bot, any ``{session}`` filled in.
+        scenario: Gives the bot its prompt, tools and state.
+        limits: Longest waits.
+        single_connection: Set up and talk on one connection.
+        process_exit: Tells how its process ended, None for a bot we did not start.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        scenario: Scenario,
+        limits: CallLimits | None = None,
+        *,
+        single_connection: bool = False,
+        process_exit: ExitProbe | None = None,
+    ) -> None:
+        self._scenario = scenario
+        self._limits = limits or CallLimits()
+        self._peer = Peer(
+            "user",
+            url,
+            self._limits,
+            single_connection=single_connection,
+            probe=process_exit,
+        )
+        self._delivered = 0
+        self._replies = 0
+
+    async def start(self) -> None:
+        """Set the bot up and open its talk connection.
+
+        Raises:
+            CallerFailed: It cannot be reached, or refuses.
+        """
+        setup = await side_setup(self._scenario, "user")
+        try:
+            await self._peer.set_up(setup)
+            await self._peer.join()
+        except WireError as error:
+            raise await self._blame(error) from error
+
+    async def reply(self, transcript: Sequence[Utterance]) -> Say | HangUp:
+        """Let the bot answer what the agent said since its last reply.
+
+        Raises:
+            CallerFailed: It is gone, broken or silent.
+            BotKilled: Somebody else ended its process.
+        """
+        self._replies += 1
+        try:
+            turn = await self._converse(self._news(transcript))
+        except WireError as error:
+            raise await self._blame(error) from error
+        if turn.exit_at is not None:
+            return HangUp(f"the caller's bot ended the call: {turn.exit_words}", turn.text or None)
+        return Say(turn.text)
+
+    async def read_out(self, *, include_db: bool) -> CallerSide:
+        """Pull the bot's context, actions and database; whatever fails is a warning."""
+        warnings: list[str] = []
+        pulled = None
+        try:
+            pulled = await pull(self._peer, Wanted(include_db=include_db))
+        except WireError as error:
+            warnings.append(f"reading the caller's state: {error}")
+        record = as_record(pulled, self._peer)
+        errors = [f"the caller's bot reported an error: {e}" for e in self._peer.ledger.errors]
+        return CallerSide(
+            record=record,
+            tool_calls=merge_tool_calls("user", record.context, self._peer.ledger),
+            warnings=(*warnings, *record.notes, *errors, *self._peer.warnings),
+        )
+
+    async def close(self) -> None:
+        """Close its connection."""
+        await self._peer.leave()
+
+    def _news(self, transcript: Sequence[Utterance]) -> str:
+        """What the agent said since the last reply; a nudge if the bot has heard it all."""
+        words = [u.text for u in transcript[self._delivered :] if u.role == "agent"]
+        self._delivered = len(transcript)
+        return " ".join(words) or NUDGE
+
+    async def _converse(self, words: str) -> TurnCollector:
+        turn = TurnCollector(time.monotonic(), self._limits, self._peer.habits)
+        await self._peer.say(words)
+        while (over_at := turn.settles_at) is None or time.monotonic() < over_at:
+            silent_at = turn.last_sign_at + self._limits.turn_silence
+            event = await self._peer.next_event(over_at or silent_at)
+            if event is None and over_at is None:
+                raise CallerFailed(
+                    f"no sign of the caller's bot for {self._limits.turn_silence:g} s (turn_silence)"
+                )
+            if event is not None:
+                self._note(turn, event)
+        return turn

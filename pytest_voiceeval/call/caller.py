@@ -1,0 +1,82 @@
+"""Who talks to the agent. A caller sees the transcript and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from pytest_voiceeval.call.result import SideRecord, ToolCallSeen, Utterance
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.scenario.dialogue import Dialogue
+
+GOODBYE = "No, that is all. Thank you very much, goodbye."
+
+
+@dataclass(frozen=True)
+class Say:
+    """The caller says something."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class HangUp:
+    """The caller ends the call, after its last words if it has any."""
+
+    reason: str
+    last_words: str | None = None
+
+
+class Caller(Protocol):
+    """The simulated user. An exception from any method is an ERROR that names the caller."""
+
+    async def start(self) -> None:
+        """Get ready; called once, after the agent was set up and before the talk."""
+
+    async def reply(self, transcript: Sequence[Utterance]) -> Say | HangUp:
+        """Answer the agent's last turn. Called again if the answer was empty."""
+
+    async def close(self) -> None:
+        """Free what :meth:`start` took; called however the call ended."""
+
+
+@dataclass(frozen=True)
+class CallerSide:
+    """What a caller with a side of its own reports after the talk."""
+
+    record: SideRecord
+    tool_calls: tuple[ToolCallSeen, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class KeepsRecord(Protocol):
+    """A caller that can report its side: actions, state, tokens."""
+
+    async def read_out(self, *, include_db: bool) -> CallerSide:
+        """Report it; called once after the talk, before :meth:`Caller.close`."""
+
+
+class ScriptedCaller:
+    """Says the user's turns of a dialogue in order, then a goodbye once, then hangs up.
+
+    Args:
+        dialogue: Its agent turns are left out; what the agent says changes nothing.
+    """
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._lines = [turn.text for turn in dialogue if turn.role == "user"] + [GOODBYE]
+
+    async def start(self) -> None:
+        """Nothing to do."""
+
+    async def reply(self, transcript: Sequence[Utterance]) -> Say | HangUp:  # noqa: ARG002
+        """The next line, or the end of the call after the last."""
+        if self._lines:
+            return Say(self._lines.pop(0))
+        return HangUp("the caller had said everything, goodbye included")
+
+    async def close(self) -> None:
+        """Nothing to do."""

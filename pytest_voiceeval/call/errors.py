@@ -1,0 +1,72 @@
+"""Why a call says nothing about the agent: each of these is a pytest ERROR, never a FAILED test.
+
+What the agent itself did wrong is no exception: it is an end reason of the conversation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.call.result import Conversation
+
+
+class CallError(Exception):
+    """A call that could not be held, or not be read.
+
+    Attributes:
+        code: Short machine-readable cause, one a class.
+        conversation: Whatever was measured until then, None if nothing was.
+    """
+
+    code = "call_error"
+
+    def __init__(self, text: str, conversation: Conversation | None = None) -> None:
+        super().__init__(text)
+        self.conversation = conversation
+
+    def __reduce__(self) -> tuple[type[CallError], tuple[str, Conversation | None]]:
+        """Survive pickling between processes, measurements included."""
+        return type(self), (str(self), self.conversation)
+
+
+class AgentUnreachable(CallError):
+    """No connection to the agent, or no answer to the handshake."""
+
+    code = "agent_unreachable"
+
+
+class SetupFailed(CallError):
+    """A bot refused, or did not answer, what it needs to know before the call."""
+
+    code = "setup_failed"
+
+
+class ProtocolFailed(CallError):
+    """The agent broke the wire protocol: frames or messages that cannot be read."""
+
+    code = "protocol_failed"
+
+
+class CallerFailed(CallError):
+    """The simulated caller did not do its part; the agent is not to blame."""
+
+    code = "caller_failed"
+
+
+class BotKilled(CallError):
+    """Somebody else ended a bot's process by a signal during the call."""
+
+    code = "bot_killed"
+
+
+class StateUnreadable(CallError):
+    """The agent answered that it cannot tell its final state, or sent one that is not JSON."""
+
+    code = "state_unreadable"
+
+
+class ScenarioInvalid(CallError):
+    """The scenario itself is at fault, for example an expected database that cannot be hashed."""
+
+    code = "scenario_invalid"

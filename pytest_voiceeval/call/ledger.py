@@ -1,0 +1,132 @@
+"""What one bot's events tell about its side of the call: tokens, runs, calls, actions, results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_voiceeval.call.context import ContextCall, read_arguments
+from pytest_voiceeval.call.messages import Applied, FinalResponse, error_text, parse_server_message
+from pytest_voiceeval.call.result import Tokens
+from pytest_voiceeval.wire.backlog import Event
+from pytest_voiceeval.wire.rtvi import Envelope
+
+
+@dataclass
+class WireCall:
+    """A function call as the events showed it; what the bot keeps to itself is None."""
+
+    id: str
+    turn: int
+    name: str | None = None
+    arguments: Mapping[str, Any] | None = None
+    result: Any = None
+    stopped: bool = False
+
+
+@dataclass(frozen=True)
+class AppliedAction:
+    """A recorded action, with the calls in progress when it was pushed."""
+
+    turn: int
+    action: Applied
+    during: tuple[str, ...]
+
+
+@dataclass
+class Ledger:
+    """Takes every event of one bot during the talk."""
+
+    final_responses: list[str] = field(default_factory=list)
+    applied: list[AppliedAction] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    calls: dict[str, WireCall] = field(default_factory=dict)
+    _usage: list[tuple[int, int]] = field(default_factory=list)
+    _runs_seen: int = 0
+
+    def note(self, event: Event, turn: int) -> str | None:
+        """Take one event of exchange ``turn``; return the text of a fatal error, else None."""
+        if not isinstance(event.kind, Envelope):
+            return None
+        message = event.kind
+        match message.type:
+            case "metrics":
+                self._usage += _usage_in(message.data)
+            case "bot-llm-started":
+                self._runs_seen += 1
+            case "server-message":
+                self._server_message(message.data, turn)
+            case "error":
+                return self._error(message.data)
+            case kind if kind.startswith("llm-function-call-"):
+                self._call(kind, message.data, turn)
+        return None
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """Usage so far, None if the bot never reported any."""
+        if not self._usage:
+            return None
+        prompts, completions = zip(*self._usage, strict=True)
+        return Tokens(len(self._usage), sum(prompts), sum(completions))
+
+    @property
+    def model_runs(self) -> int:
+        """Model calls: usage reports if there are any, else the runs the events showed."""
+        return len(self._usage) or self._runs_seen
+
+    def _error(self, data: Any) -> str | None:
+        text, fatal = error_text(data)
+        if not fatal:
+            self.errors.append(text)
+        return text if fatal else None
+
+    def _server_message(self, data: Any, turn: int) -> None:
+        match parse_server_message(data):
+            case FinalResponse(payload=payload):
+                self.final_responses.append(payload)
+            case Applied() as action:
+                during = tuple(call.id for call in self.calls.values() if not call.stopped)
+                self.applied.append(AppliedAction(turn, action, during))
+
+    def _call(self, kind: str, data: Any, turn: int) -> None:
+        """Calls are told apart by id, so that an event delivered twice counts once."""
+        if not isinstance(data, Mapping) or not data.get("tool_call_id"):
+            return
+        identity = str(data["tool_call_id"])
+        call = self.calls.setdefault(identity, WireCall(identity, turn))
+        call.name = data.get("function_name") or call.name
+        if data.get("arguments") is not None:
+            call.arguments = read_arguments(data["arguments"])[0]
+        if kind == "llm-function-call-stopped":
+            call.stopped = True
+            call.result = data.get("result") or call.result
+
+
+def as_context_calls(ledger: Ledger) -> list[ContextCall]:
+    """The calls the events named, in the shape of those found in a context."""
+    return [
+        ContextCall(c.id, c.turn, c.name, c.arguments or {}, None, c.result, c.stopped)
+        for c in ledger.calls.values()
+        if c.name
+    ]
+
+
+def _usage_in(data: Any) -> list[tuple[int, int]]:
+    entries = data.get("tokens") if isinstance(data, Mapping) else None
+    if not isinstance(entries, list):
+        return []
+    return [
+        (_count(entry.get("prompt_tokens")), _count(entry.get("completion_tokens")))
+        for entry in entries
+        if isinstance(entry, Mapping)
+    ]
+
+
+def _count(value: Any) -> int:
+    """A token number; numeric text counts, anything else is nothing."""
+    try:
+        return max(0, int(value or 0))
+    except (TypeError, ValueError, OverflowError):
+        return 0

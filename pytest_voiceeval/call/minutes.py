@@ -1,0 +1,144 @@
+"""The minutes of a call: exchanges as they happen, a :class:`Conversation` at any time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pytest_voiceeval.call.caller import CallerSide
+from pytest_voiceeval.call.result import (
+    Conversation,
+    EndReason,
+    ProcessExit,
+    SideRecord,
+    TurnLatency,
+    Utterance,
+)
+from pytest_voiceeval.call.tool_calls import merge_tool_calls
+from pytest_voiceeval.call.turns import TurnCollector
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.call.peer import Peer
+    from pytest_voiceeval.scenario.model import Scenario
+
+
+@dataclass
+class Exchange:
+    """Our message and the agent's turn that answers it; ``said`` is None for the kickoff."""
+
+    said: str | None
+    turn: TurnCollector
+    complete: bool = False
+
+
+class Minutes:
+    """Takes down what happens in one call.
+
+    Attributes:
+        warnings: What looked odd and changed no verdict.
+        exchanges: So far, the kickoff's first.
+        process_exit: How the agent's process ended, if it did.
+        expected_hash: Of the scenario's expected database.
+        agent: The agent's side, once it has been read out.
+        caller: The caller's side, once it has been read out.
+    """
+
+    def __init__(self, scenario: Scenario, agent: Peer) -> None:
+        self.warnings: list[str] = []
+        self.exchanges: list[Exchange] = []
+        self.process_exit: ProcessExit | None = None
+        self.expected_hash: str | None = None
+        self.agent: SideRecord | None = None
+        self.caller: CallerSide | None = None
+        self._scenario = scenario
+        self._peer = agent
+        self._end: tuple[EndReason, str] | None = None
+        self._started = 0.0
+        self._ended: float | None = None
+        self._started_at = ""
+
+    def kick_off(self) -> None:
+        """The clock starts."""
+        self._started = time.monotonic()
+        self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+
+    def close(self, reason: EndReason, detail: str) -> None:
+        """The conversation is over; what follows is reading out."""
+        self._end = (reason, detail)
+        self.stop_clock()
+
+    def stop_clock(self) -> None:
+        """Nothing after this counts to the duration."""
+        self._ended = self._ended or time.monotonic()
+
+    @property
+    def completed_turns(self) -> int:
+        """Agent turns that came to their end with words."""
+        return sum(e.complete and bool(e.turn.text) for e in self.exchanges)
+
+    @property
+    def transcript(self) -> tuple[Utterance, ...]:
+        """Who said what so far."""
+        lines: list[Utterance] = []
+        for number, exchange in enumerate(self.exchanges, start=1):
+            lines += self._lines(number, exchange)
+        return tuple(lines)
+
+    def _lines(self, number: int, exchange: Exchange) -> list[Utterance]:
+        turn = exchange.turn
+        sent = self._since_start(turn.sent_at)
+        said = [Utterance("user", exchange.said, sent, sent, number)] if exchange.said else []
+        text = turn.text
+        if not text:
+            return said
+        start = self._since_start(turn.first_text_at or turn.sent_at)
+        end = max(start, self._since_start(turn.last_sign_at))
+        partial = turn.partial or (not exchange.complete and self._ended is not None)
+        return [*said, Utterance("agent", text, start, end, number, partial)]
+
+    def _since_start(self, at: float) -> float:
+        return round(at - self._started, 6)
+
+    def _latencies(self) -> tuple[TurnLatency, ...]:
+        return tuple(
+            TurnLatency(
+                turn=number,
+                first_text=None if t.first_text_at is None else t.first_text_at - t.sent_at,
+                turn_end=t.last_sign_at - t.sent_at,
+            )
+            for number, t in enumerate((e.turn for e in self.exchanges), start=1)
+            if t.first_sign_at is not None
+        )
+
+    def freeze(self) -> Conversation:
+        """Everything measured until now."""
+        reason, detail = self._end or (None, "")
+        ledger = self._peer.ledger
+        agent = self.agent or SideRecord(tokens=ledger.tokens, model_runs=ledger.model_runs)
+        calls = merge_tool_calls("agent", agent.context, ledger)
+        calls += self.caller.tool_calls if self.caller else ()
+        ended = self._ended or time.monotonic()
+        return Conversation(
+            scenario=self._scenario.name,
+            domain=self._scenario.domain,
+            end_reason=reason,
+            end_detail=detail,
+            transcript=self.transcript,
+            tool_calls=tuple(sorted(calls, key=lambda call: call.turn)),
+            agent=agent,
+            user=self.caller.record if self.caller else None,
+            final_responses=tuple(ledger.final_responses),
+            latencies=self._latencies(),
+            agent_turns=self.completed_turns,
+            duration=ended - self._started if self._started_at else 0.0,
+            started_at=self._started_at,
+            expected_hash=self.expected_hash,
+            process_exit=self.process_exit,
+            warnings=tuple(dict.fromkeys([*self.warnings, *self._noted_errors()])),
+        )
+
+    def _noted_errors(self) -> list[str]:
+        errors = [f"the agent reported an error: {text}" for text in self._peer.ledger.errors]
+        return [*errors, *self._peer.warnings, *(self.caller.warnings if self.caller else ())]

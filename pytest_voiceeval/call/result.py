@@ -1,0 +1,283 @@
+"""What a call leaves behind: plain, frozen data, and the words for it.
+
+Times are seconds since the kickoff. A number nobody reported is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.scoring.db_diff import Change
+    from pytest_voiceeval.scoring.signals import SuccessSignal
+
+Side = Literal["agent", "user"]
+"""Which bot; the caller is ``user`` on the wire and in artifacts."""
+
+Record = Mapping[str, Any]
+"""One recorded action, as the bot reports it."""
+
+
+class EndReason(StrEnum):
+    """How a conversation ended."""
+
+    EXIT = "exit"
+    CALLER_HANGUP = "caller_hangup"
+    TIMEOUT = "timeout"
+    TURN_LIMIT = "turn_limit"
+    AGENT_SILENT = "agent_silent"
+    AGENT_ERROR = "agent_error"
+    AGENT_GONE = "agent_gone"
+
+
+AGENT_FAULTS = frozenset({EndReason.AGENT_SILENT, EndReason.AGENT_ERROR, EndReason.AGENT_GONE})
+"""Ends that fail the call whatever the signals say."""
+
+
+@dataclass(frozen=True)
+class ProcessExit:
+    """How a bot's process ended: its exit code or the signal, and the end of its log."""
+
+    code: int | None
+    signal: int | None
+    log_tail: tuple[str, ...] = ()
+
+
+ExitProbe = Callable[[], Awaitable[ProcessExit | None]]
+"""Tells how a bot's process ended, None if it still runs or is not ours."""
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """One turn's words.
+
+    Attributes:
+        role: Who spoke.
+        text: The words, stripped.
+        start: First sign of text or speech.
+        end: Last one.
+        turn: Number of the exchange: the kickoff opens 1, each line of the caller the next.
+        partial: The words were begun and cut off.
+    """
+
+    role: Side
+    text: str
+    start: float
+    end: float
+    turn: int
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class ToolCallSeen:
+    """One function call, put together from the context, the events and the recorded actions.
+
+    Attributes:
+        turn: Exchange in which it was made.
+        name: Function name; whatever the agent called, known to the scenario or not.
+        arguments: None when the agent wrote something that is not a JSON object.
+        result: What the tool answered, None if it never did.
+        record: The action it recorded, if it is known.
+        writes: ``(table, record key)`` pairs of the database it changed.
+        side: Whose call.
+        finished: False if it was still running when the call was read.
+        malformed: The raw argument text when ``arguments`` is None.
+    """
+
+    turn: int
+    name: str
+    arguments: Mapping[str, Any] | None
+    result: Any = None
+    record: Record | None = None
+    writes: tuple[tuple[str, str], ...] = ()
+    side: Side = "agent"
+    finished: bool = True
+    malformed: str | None = None
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Token usage of one side, from its ``metrics`` events: one entry is one model call."""
+
+    calls: int
+    prompt: int
+    completion: int
+
+
+@dataclass(frozen=True)
+class TurnLatency:
+    """Seconds from our message to the first text and to the last event of the agent's turn."""
+
+    turn: int
+    first_text: float | None
+    turn_end: float
+
+
+@dataclass(frozen=True)
+class SideRecord:
+    """What one bot reported, during the call and when asked at its end.
+
+    Attributes:
+        context: Its model's messages, None if they could not be read.
+        actions: Its recorded actions, None if the summary could not be read.
+        db_hash: Hash of its database, None if it reported none.
+        db: The database itself, None unless asked for and sent.
+        tokens: None if it never reported usage.
+        model_runs: Model calls: usage reports, else the runs its events showed.
+    """
+
+    context: tuple[Record, ...] | None = None
+    actions: tuple[Record, ...] | None = None
+    db_hash: str | None = None
+    db: Any = None
+    tokens: Tokens | None = None
+    model_runs: int = 0
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Everything measured in one call, before any verdict.
+
+    Attributes:
+        scenario: Full name.
+        domain: Its domain.
+        end_reason: None only inside a :class:`~pytest_voiceeval.call.errors.CallError`.
+        end_detail: One sentence of evidence for the end.
+        transcript: Who said what; the kickoff is ours and not part of it.
+        tool_calls: Of both sides, by turn.
+        agent: The agent's side.
+        user: The caller's side, None for a caller without a bot.
+        final_responses: Payloads of the agent's ``<final_response>`` messages.
+        latencies: One entry an agent turn.
+        agent_turns: Completed agent turns.
+        duration: From the kickoff to the end, without the read-outs.
+        started_at: Wall clock of the kickoff, ISO 8601 in UTC, empty if it never came.
+        expected_hash: Hash of the scenario's expected database, None if it has none.
+        process_exit: How the agent's process ended, if it did and is known.
+        warnings: What looked odd and changed no verdict.
+    """
+
+    scenario: str
+    domain: str
+    end_reason: EndReason | None = None
+    end_detail: str = ""
+    transcript: tuple[Utterance, ...] = ()
+    tool_calls: tuple[ToolCallSeen, ...] = ()
+    agent: SideRecord = field(default_factory=SideRecord)
+    user: SideRecord | None = None
+    final_responses: tuple[str, ...] = ()
+    latencies: tuple[TurnLatency, ...] = ()
+    agent_turns: int = 0
+    duration: float = 0.0
+    started_at: str = ""
+    expected_hash: str | None = None
+    process_exit: ProcessExit | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ActionDifference:
+    """One reference action without a counterpart, or (``kind`` "extra") one nobody asked for."""
+
+    kind: Literal["missing", "different", "extra"]
+    reference: Any
+    recorded: Any
+
+    def describe(self) -> str:
+        """One line for people: what was expected, what was recorded."""
+        if self.kind == "missing":
+            return f"{_brief(self.reference)} → not recorded"
+        if self.kind == "extra":
+            return f"nothing → {_brief(self.recorded)}"
+        return f"{_brief(self.reference)} → {_brief(self.recorded)}"
+
+
+def _brief(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return repr(value)
+    return ", ".join(f"{key}={item!r}" for key, item in value.items() if key != "side")
+
+
+@dataclass(frozen=True)
+class CallResult:
+    """A scored call: what the ``call`` fixture returns.
+
+    Attributes:
+        scenario: Full name of the scenario.
+        domain: Its domain.
+        signals: Verdict of every signal, None where it does not apply.
+        passed: The whitelisted signals all hold and the agent did its part; None if none applies.
+        task_passed: The same without ``clean_exit``.
+        stalled: Fewer agent turns than asked for.
+        end_reason: How the conversation ended.
+        end_detail: Evidence for it.
+        transcript: Who said what.
+        tool_calls: Function calls of both sides.
+        actions: Recorded actions of both sides, each with its ``side``.
+        prediction: What the reference answer was compared with.
+        db: The agent's final database, None unless it was needed and sent.
+        expected_db: The scenario's, None if it has none.
+        db_hash: Hash the agent reported.
+        expected_hash: Hash it should have reported.
+        db_diff: Difference in the reference's shape, None if unknown: see ``db_note``.
+        changes: The same, one entry a leaf.
+        db_note: Why there is no diff although the hashes differ, else empty.
+        action_differences: Reference actions not matched, and extras where they are disallowed.
+        assertion_verdicts: One entry a database predicate, in the reference's shape.
+        latencies: Text latencies, one entry an agent turn.
+        tokens: Usage by side, None where a side reported none.
+        agent_turns: Completed agent turns.
+        model_runs: The agent's model calls.
+        duration: Seconds from kickoff to end.
+        breakdown: Signals by verdict: passed, failed, not_applicable, excluded.
+        conversation: The raw measurements.
+        warnings: What looked odd and changed no verdict.
+        artifacts: Folder of this call's files, set by whoever wrote them.
+    """
+
+    scenario: str
+    domain: str
+    signals: Mapping[SuccessSignal, bool | None]
+    passed: bool | None
+    task_passed: bool | None
+    stalled: bool
+    end_reason: EndReason
+    end_detail: str
+    transcript: tuple[Utterance, ...]
+    tool_calls: tuple[ToolCallSeen, ...]
+    actions: tuple[Record, ...]
+    prediction: Sequence[Any]
+    db: Any
+    expected_db: Any
+    db_hash: str | None
+    expected_hash: str | None
+    db_diff: Mapping[str, Any] | None
+    changes: tuple[Change, ...] | None
+    db_note: str
+    action_differences: tuple[ActionDifference, ...]
+    assertion_verdicts: tuple[Mapping[str, Any], ...]
+    latencies: tuple[TurnLatency, ...]
+    tokens: Mapping[Side, Tokens | None]
+    agent_turns: int
+    model_runs: int
+    duration: float
+    breakdown: Mapping[str, Sequence[str]]
+    conversation: Conversation
+    warnings: tuple[str, ...] = ()
+    artifacts: Path | None = None
+
+    @property
+    def why_failed(self) -> tuple[str, ...]:
+        """Short machine-readable reasons, empty for a call that passed or was not applicable."""
+        if self.passed is not False:
+            return ()
+        reasons = [str(self.end_reason)] if self.end_reason in AGENT_FAULTS else []
+        reasons += ["stalled"] if self.stalled else []
+        for signal in self.breakdown["failed"]:
+            clean_exit = str(signal) == "clean_exit"
+            reasons.append(f"clean_exit ({self.end_reason})" if clean_exit else str(signal))
+        return tuple(reasons)

@@ -1,0 +1,455 @@
+"""One text conversation, end to end: set-up, kickoff, turns, end, read-out."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_voiceeval.call.caller import Caller, CallerSide, HangUp, KeepsRecord, Say
+from pytest_voiceeval.call.errors import CallerFailed, CallError, ProtocolFailed, ScenarioInvalid
+from pytest_voiceeval.call.faults import (
+    as_call_error,
+    bot_killed,
+    describe_exit,
+    find_exit,
+    killed_from_outside,
+)
+from pytest_voiceeval.call.limits import CallLimits
+from pytest_voiceeval.call.minutes import Exchange, Minutes
+from pytest_voiceeval.call.peer import Peer
+from pytest_voiceeval.call.pulls import Wanted, as_record, pull
+from pytest_voiceeval.call.result import Conversation, EndReason, ExitProbe, ProcessExit
+from pytest_voiceeval.call.setup import side_setup
+from pytest_voiceeval.call.turns import TurnCollector
+from pytest_voiceeval.scoring.db_hash import get_dict_hash
+from pytest_voiceeval.wire.errors import ConnectionLost, MessageTooLarge, SendTimeout, WireError
+from pytest_voiceeval.wire.rtvi import Envelope
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.scenario.model import Scenario
+    from pytest_voiceeval.wire.backlog import Event
+
+__all__ = ["KICKOFF", "AgentLink", "CallPlan", "ProcessExit", "run_call"]
+
+KICKOFF = "Hello"
+"""What the harness says so that the agent opens the call."""
+
+
+@dataclass(frozen=True)
+class AgentLink:
+    """The agent of one call.
+
+    Attributes:
+        url: Its address, with any ``{session}`` already filled in.
+        process_exit: Tells how its process ended; None for an agent we did not start.
+    """
+
+    url: str
+    process_exit: ExitProbe | None = None
+
+    def __post_init__(self) -> None:
+        if "{session}" in self.url:
+            raise ValueError("the agent's URL still holds '{session}': put this call's own id there")
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """Everything one call needs.
+
+    Attributes:
+        scenario: What it is about.
+        agent: The bot under test.
+        caller: Who talks to it.
+        limits: Longest waits.
+        single_connection: Set up and talk on one connection, for bots that keep nothing across two.
+    """
+
+    scenario: Scenario
+    agent: AgentLink
+    caller: Caller
+    limits: CallLimits = field(default_factory=CallLimits)
+    single_connection: bool = False
+
+
+async def run_call(plan: CallPlan) -> Conversation:
+    """Hold the conversation and read out both sides. Cancelling it closes every connection.
+
+    Returns:
+        What happened; whatever the agent did wrong is in it.
+
+    Raises:
+        CallError: Something else than the agent went wrong; ``conversation`` holds what was
+            measured until then.
+    """
+    peer = Peer(
+        "agent",
+        plan.agent.url,
+        plan.limits,
+        single_connection=plan.single_connection,
+        probe=plan.agent.process_exit,
+    )
+    minutes = Minutes(plan.scenario, peer)
+    try:
+        async with peer:
+            await _Call(plan, peer, minutes).run()
+    except CallError as error:
+        minutes.stop_clock()
+        error.conversation = minutes.freeze()
+        raise
+    return minutes.freeze()
+
+
+class _Ended(Exception):  # noqa: N818 - the regular way out of a conversation
+    """The conversation is over."""
+
+    def __init__(self, reason: EndReason, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.reason = reason
+        self.detail = detail
+
+
+class _Call:
+    """One call under way."""
+
+    def __init__(self, plan: CallPlan, agent: Peer, minutes: Minutes) -> None:
+        self._plan = plan
+        self._limits = plan.limits
+        self._agent = agent
+        self._minutes = minutes
+        self._turn = TurnCollector(0.0, plan.limits, agent.habits)
+        self._over_at = 0.0
+
+    async def run(self) -> None:
+        self._minutes.expected_hash = await _expected_hash(self._plan.scenario)
+        await self._before_talk(self._set_up())
+        async with _started(self._plan.caller, self._limits, self._minutes):
+            await self._before_talk(self._agent.join())
+            try:
+                await self._talk()
+            except _Ended as ended:
+                self._minutes.close(ended.reason, ended.detail)
+            await self._finish_calls()
+            await self._read_out()
+
+    # -- before
+
+    async def _set_up(self) -> None:
+        await self._agent.set_up(await side_setup(self._plan.scenario, "agent"))
+
+    async def _before_talk(self, step: Coroutine[Any, Any, None]) -> None:
+        """Do a step whose failure is no verdict about the agent."""
+        try:
+            await step
+        except WireError as error:
+            exit_ = self._minutes.process_exit = await self._how_it_ended(error)
+            if exit_ is not None and killed_from_outside(exit_):
+                raise bot_killed("agent", exit_) from error
+            fault = as_call_error(error, "agent")
+            if exit_ is not None:
+                fault = type(fault)(f"{fault}; {describe_exit(exit_)}")
+            raise fault from error
+
+    async def _how_it_ended(self, error: WireError) -> ProcessExit | None:
+        """How the agent's process ended, given time to end only if the connection just broke."""
+        lost = isinstance(error, ConnectionLost) and error.abnormal
+        seconds = self._limits.process_exit if lost else self._limits.exit_settle
+        return await find_exit(self._agent.probe, seconds)
+
+    # -- the talk
+
+    async def _talk(self) -> None:
+        """Take turns until the conversation ends, which :class:`_Ended` tells."""
+        self._minutes.kick_off()
+        maximum = self._limits.duration_for(self._plan.scenario.max_duration)
+        self._over_at = time.monotonic() + maximum
+        await self._say(None)
+        while True:
+            await self._hear_out()
+            if self._minutes.completed_turns >= self._limits.max_turns:
+                raise _Ended(EndReason.TURN_LIMIT, f"{self._limits.max_turns} agent turns (max_turns)")
+            match await self._answer():
+                case Say(text=text):
+                    await self._say(text)
+                case HangUp() as hang_up:
+                    await self._hang_up(hang_up)
+
+    async def _say(self, words: str | None) -> None:
+        """Open the next exchange; None is the kickoff."""
+        while (event := await self._listen(None)) is not None:
+            self._take(event)
+        self._turn = TurnCollector(time.monotonic(), self._limits, self._agent.habits)
+        self._note_repetition(words)
+        self._minutes.exchanges.append(Exchange(words, self._turn))
+        try:
+            await self._agent.say(KICKOFF if words is None else words)
+        except SendTimeout as error:
+            raise _Ended(EndReason.AGENT_SILENT, str(error)) from error
+        except MessageTooLarge as error:
+            raise CallerFailed(f"the simulated caller said too much at once: {error}") from error
+        except ConnectionLost as lost:
+            raise await self._gone(lost) from lost
+
+    def _note_repetition(self, words: str | None) -> None:
+        for number, earlier in enumerate(self._minutes.exchanges, start=1):
+            if words and earlier.said and words.casefold() == earlier.said.casefold():
+                self._minutes.warnings.append(
+                    f"the caller repeated in turn {len(self._minutes.exchanges) + 1} "
+                    f"its words of turn {number}"
+                )
+                return
+
+    async def _hear_out(self) -> None:
+        """Listen until the agent's turn is over."""
+        turn = self._turn
+        while not _passed(turn.settles_at):
+            silent_at = turn.last_sign_at + self._limits.turn_silence
+            event = await self._listen(turn.settles_at or silent_at)
+            if event is not None:
+                self._take(event)
+            elif turn.settles_at is None and _passed(silent_at):
+                raise _Ended(EndReason.AGENT_SILENT, self._silence())
+        if turn.exit_at is None and turn.spoke and not turn.text:
+            raise ProtocolFailed(
+                "the agent spoke but sent no words of it: a text call needs 'bot-output', "
+                "'bot-tts-text' or 'bot-llm-text' events"
+            )
+        self._minutes.exchanges[-1].complete = not turn.partial
+        if turn.exit_at is not None:
+            raise _Ended(EndReason.EXIT, turn.exit_words)
+
+    def _silence(self) -> str:
+        busy = "; a function call was in progress" if self._turn.open_calls else ""
+        errors = self._agent.ledger.errors
+        said = f"; its last reported error: {errors[-1]}" if errors else ""
+        return (
+            f"no sign of the agent for {self._limits.turn_silence:g} s (turn_silence) "
+            f"in turn {len(self._minutes.exchanges)}{busy}{said}"
+        )
+
+    async def _listen(self, until: float | None) -> Event | None:
+        """The agent's next event, None if there was none until then; None takes only what is there.
+
+        Raises:
+            _Ended: The agent is gone, or the call has lasted too long.
+            CallError: The agent broke the protocol, or was killed.
+        """
+        try:
+            if until is None:
+                return await self._agent.poll()
+            event = await self._agent.next_event(min(until, self._over_at))
+        except ConnectionLost as lost:
+            raise await self._gone(lost) from lost
+        except WireError as error:
+            raise ProtocolFailed(f"the agent broke the protocol: {error}") from error
+        if event is None and _passed(self._over_at):
+            maximum = self._limits.duration_for(self._plan.scenario.max_duration)
+            raise self._end_unless_exit(
+                EndReason.TIMEOUT, f"the conversation reached {maximum:g} s (max_duration)"
+            )
+        return event
+
+    def _take(self, event: Event) -> None:
+        """Count one event of the agent, whoever's turn it is."""
+        fatal = self._agent.ledger.note(event, len(self._minutes.exchanges))
+        self._turn.feed(event)
+        if fatal is not None:
+            raise self._end_unless_exit(EndReason.AGENT_ERROR, fatal)
+        if isinstance(event.kind, Envelope) and event.kind.type == "error-response":
+            raise ProtocolFailed(f"the agent does not take 'send-text': {event.kind.data!r:.200}")
+
+    def _end_unless_exit(self, reason: EndReason, detail: str) -> _Ended:
+        """An agent that had ended the call has ended it, whatever comes after."""
+        if self._turn.exit_at is not None:
+            return _Ended(EndReason.EXIT, self._turn.exit_words)
+        return _Ended(reason, detail)
+
+    async def _gone(self, lost: ConnectionLost) -> Exception:
+        """What a lost connection means for the call."""
+        exit_ = self._minutes.process_exit = await self._how_it_ended(lost)
+        ended = self._end_unless_exit(EndReason.AGENT_GONE, str(lost))
+        if ended.reason is EndReason.EXIT or exit_ is None:
+            return ended
+        if killed_from_outside(exit_):
+            return bot_killed("agent", exit_)
+        return _Ended(EndReason.AGENT_GONE, f"{lost}; {describe_exit(exit_)}")
+
+    # -- the caller
+
+    async def _answer(self) -> Say | HangUp:
+        """What the caller does next. Words that are none are never sent; one retry, then its fault."""
+        for _ in range(2):
+            answer = await self._ask()
+            if isinstance(answer, HangUp) or answer.text.strip():
+                return answer
+        raise CallerFailed("the simulated caller answered twice with no words at all")
+
+    async def _ask(self) -> Say | HangUp:
+        """Ask the caller while the agent is still listened to; wait for both to be through."""
+        async with _running(self._reply()) as reply, _running(self._overhear()) as agent:
+            await asyncio.wait({reply, agent}, return_when=asyncio.FIRST_COMPLETED)
+            if agent.done():
+                agent.result()
+            answer = reply.result()
+        await self._hear_out()
+        return answer
+
+    async def _reply(self) -> Say | HangUp:
+        async with _blaming_caller("replying", self._limits.caller):
+            return await self._plan.caller.reply(self._minutes.transcript)
+
+    async def _overhear(self) -> None:
+        """Count what the agent sends meanwhile; ends only with the conversation."""
+        while True:
+            event = await self._listen(self._over_at)
+            if event is not None:
+                self._take(event)
+            if self._turn.exit_at is not None:
+                await self._hear_out()
+
+    async def _hang_up(self, hang_up: HangUp) -> None:
+        """Deliver the last words and let the agent act on them, within bounds."""
+        detail = hang_up.reason
+        if (hang_up.last_words or "").strip():
+            await self._say(hang_up.last_words)
+            self._over_at = min(self._over_at, time.monotonic() + self._limits.last_reply)
+            try:
+                await self._hear_out()
+            except _Ended as ended:
+                if ended.reason not in {EndReason.TIMEOUT, EndReason.AGENT_SILENT}:
+                    raise
+                detail += f"; the agent did not finish its answer to the last words: {ended.detail}"
+        raise _Ended(EndReason.CALLER_HANGUP, detail)
+
+    # -- after
+
+    async def _finish_calls(self) -> None:
+        """Wait for function calls in progress, so that the state is read after them."""
+        give_up = time.monotonic() + self._limits.tool_wait
+        try:
+            while self._turn.open_calls and self._agent.lost is None and not _passed(give_up):
+                event = await self._agent.next_event(give_up)
+                if event is not None:
+                    self._agent.ledger.note(event, len(self._minutes.exchanges))
+                    self._turn.feed(event)
+        except WireError as error:
+            self._minutes.warnings.append(f"while waiting for function calls to end: {error}")
+        if self._turn.open_calls:
+            self._minutes.warnings.append(
+                f"{self._turn.open_calls} function call(s) unfinished "
+                f"{self._limits.tool_wait:g} s after the end (tool_wait)"
+            )
+
+    async def _read_out(self) -> None:
+        wanted = self._wanted()
+        if self._minutes.process_exit is None:
+            await self._read_agent(wanted)
+        else:
+            self._minutes.warnings.append("the agent's process has ended: no state to read")
+        caller = self._plan.caller
+        if isinstance(caller, KeepsRecord):
+            self._minutes.caller = await self._read_caller(caller, wanted)
+
+    def _wanted(self) -> Wanted:
+        scenario = self._plan.scenario
+        include_db = bool(scenario.db_state_assertions)
+        expected = self._minutes.expected_hash
+        pushed = self._agent.ledger.final_responses
+        by_actions = bool(scenario.reference_answer) and not pushed
+        needed = include_db or expected is not None or by_actions
+        return Wanted(include_db, expected, needed)
+
+    async def _read_agent(self, wanted: Wanted) -> None:
+        """Pull on the open connection, else connect once more if the agent allows it."""
+        for attempt in range(2):
+            try:
+                if attempt == 0 and self._agent.lost is not None:
+                    continue
+                if attempt == 1 and not await self._agent.rejoin():
+                    break
+                pulled = await pull(self._agent, wanted)
+            except WireError as error:
+                self._minutes.warnings.append(f"reading the agent's state: {error}")
+                continue
+            self._minutes.warnings += pulled.notes
+            self._minutes.agent = as_record(pulled, self._agent)
+            return
+        self._minutes.warnings.append("the agent's state could not be read: its connection is lost")
+
+    async def _read_caller(self, caller: KeepsRecord, wanted: Wanted) -> CallerSide:
+        seconds = 5 * self._limits.pull
+        async with _blaming_caller("reporting its side", seconds):
+            return await caller.read_out(include_db=wanted.include_db)
+
+
+def _passed(at: float | None) -> bool:
+    return at is not None and time.monotonic() >= at
+
+
+async def _expected_hash(scenario: Scenario) -> str | None:
+    """Hash of the expected database, computed off the loop.
+
+    Raises:
+        ScenarioInvalid: It cannot be loaded, or is not JSON.
+    """
+    try:
+        return await asyncio.to_thread(expected_hash_of, scenario)
+    except Exception as error:  # scenarios are foreign code
+        raise ScenarioInvalid(
+            f"scenario {scenario.name!r} has no usable expected database: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def expected_hash_of(scenario: Scenario) -> str | None:
+    """Hash of the scenario's expected database, None if it has none."""
+    expected = scenario.expected_scenario_db
+    return None if expected is None else get_dict_hash(expected)
+
+
+@asynccontextmanager
+async def _started(caller: Caller, limits: CallLimits, minutes: Minutes) -> AsyncIterator[None]:
+    """The caller, from start to close; what goes wrong while it closes is only noted."""
+    try:
+        async with _blaming_caller("starting", 4 * limits.request):
+            await caller.start()
+        yield
+    finally:
+        try:
+            async with _blaming_caller("closing", limits.request):
+                await caller.close()
+        except CallerFailed as error:
+            minutes.warnings.append(str(error))
+
+
+@asynccontextmanager
+async def _blaming_caller(doing: str, seconds: float) -> AsyncIterator[None]:
+    """Turn whatever a caller raises, or not ending in time, into its failure."""
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            yield
+    except CallError:
+        raise
+    except Exception as error:
+        if limit.expired():
+            fault = f"was not through after {seconds:g} s (caller)"
+        else:
+            fault = f"failed: {type(error).__name__}: {error}"
+        raise CallerFailed(f"the simulated caller {fault} while {doing}") from error
+
+
+@asynccontextmanager
+async def _running(work: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Task[Any]]:
+    """A task that never outlives its block."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            # retrieved, so that asyncio does not report it as lost
+            task.exception()

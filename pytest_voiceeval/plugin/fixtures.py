@@ -1,0 +1,55 @@
+"""The fixtures users see; each may be overridden in a root conftest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.call.result import CallResult
+    from pytest_voiceeval.plugin.runtime import Runtime
+    from pytest_voiceeval.scenario.model import Scenario
+
+
+def _runtime(config: pytest.Config) -> Runtime:
+    from pytest_voiceeval.plugin.runtime import runtime_of
+
+    return runtime_of(config)
+
+
+@pytest.fixture(scope="session")
+def agent_bot(pytestconfig: pytest.Config) -> Any:
+    """The agent under test: a URL, a list of URLs or `Bot(url, max_calls)`.
+
+    The default connects to `--agent-url`, or starts `--agent-cmd`, or starts the stock bot
+    with the scripted model. Override it in the root conftest to start your own.
+    """
+    return _runtime(pytestconfig).default_agent()
+
+
+@pytest.fixture(scope="session")
+def caller_bot(pytestconfig: pytest.Config) -> Any:
+    """The caller's bot, shaped like `agent_bot`, or None for the built-in caller."""
+    return _runtime(pytestconfig).default_caller()
+
+
+@pytest.fixture
+def voice_scenario(request: pytest.FixtureRequest) -> Scenario:
+    """The scenario of this item: the packaged one, the marker's, or each selected one."""
+    return _runtime(request.config).scenario_of(request)
+
+
+@pytest.fixture
+def call(
+    request: pytest.FixtureRequest,
+    voice_scenario: Scenario,
+    agent_bot: Any,
+    caller_bot: Any,
+) -> CallResult:
+    """Hold the conversation of `voice_scenario` and return what happened.
+
+    What the agent did wrong is in the result (`call.check()` raises it as a failure);
+    anything else that goes wrong is an error of this fixture that names its cause.
+    """
+    return _runtime(request.config).call(request.node, voice_scenario, agent_bot, caller_bot)

@@ -1,0 +1,64 @@
+"""How a call reaches a bot: a bot this process owns, or a pool of running ones."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_voiceeval.bots.endpoint import Bot, BotError, session_url
+from pytest_voiceeval.bots.pool import BotPool
+from pytest_voiceeval.bots.process import RunningBot
+from pytest_voiceeval.bots.slot import BotSlot
+from pytest_voiceeval.call.errors import AgentUnreachable, CallerFailed
+from pytest_voiceeval.call.result import ProcessExit
+
+Source = BotSlot | BotPool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One leased bot: the URL of this call, and a probe for the end of its process."""
+
+    url: str
+    process_exit: Callable[[], Awaitable[ProcessExit | None]] | None
+
+
+def source_of(value: Any, fixture: str, lock_dir: Path) -> Source:
+    """Turn what a bot fixture returned into something calls can lease from."""
+    from pytest_voiceeval.bots.endpoint import coerce_bots
+
+    if isinstance(value, BotSlot):
+        return value
+    return BotPool(coerce_bots(value, fixture), lock_dir)
+
+
+@asynccontextmanager
+async def line_to(source: Source, session: str, *, role: str) -> AsyncIterator[Line]:
+    """Lease a bot for the call `session`; what goes wrong before the call is an error of it."""
+    # an ExitStack-free form: the lease's own errors are told apart from the call's
+    lease = source.lease(f"call {session}")
+    try:
+        bot = await lease.__aenter__()
+    except BotError as error:
+        failure = AgentUnreachable if role == "agent" else CallerFailed
+        raise failure(str(error)) from error
+    try:
+        yield Line(session_url(bot.url, session), _exit_probe(bot))
+    finally:
+        await lease.__aexit__(None, None, None)
+
+
+def _exit_probe(bot: Bot | RunningBot) -> Callable[[], Awaitable[ProcessExit | None]] | None:
+    if not isinstance(bot, RunningBot):
+        return None
+
+    async def probe() -> ProcessExit | None:
+        info = await bot.exit_info(1.0)
+        if info is None or info.asked:
+            return None
+        return ProcessExit(info.code, info.signal, info.log_tail)
+
+    return probe

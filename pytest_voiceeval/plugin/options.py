@@ -1,0 +1,246 @@
+"""Command-line options, their ini keys, and the settings they resolve to.
+
+Precedence, for every option: command line, marker, fixture, ini, default. Markers and
+fixtures are applied by `runtime.settings_for`; this module covers the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+Kind = Literal["string", "linelist", "bool", "int", "float"]
+
+GROUP = "voiceeval"
+FAULTS = (
+    "wrong-field",
+    "missing-call",
+    "extra-write",
+    "never-exits",
+    "hangs",
+    "crashes",
+    "do-nothing",
+    "garbage",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option: a flag, the ini key `voiceeval_<dest>`, and how its value is read."""
+
+    flag: str
+    kind: Kind
+    help: str
+    metavar: str | None = None
+    default: Any = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def dest(self) -> str:
+        """Name in `config.option` and, with the prefix, of the ini key."""
+        return "voiceeval_" + self.flag.removeprefix("--").replace("-", "_")
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "--domain",
+        "linelist",
+        "Run every scenario of this domain (repeatable). `voiceeval list` shows them.",
+        metavar="NAME",
+        extra={"action": "append"},
+    ),
+    Option(
+        "--scenarios",
+        "linelist",
+        "Run these scenarios, e.g. eva_airline::1_1_3 or eva_airline__1_1_3.",
+        metavar="NAME",
+        extra={"action": "extend", "nargs": "+"},
+    ),
+    Option(
+        "--agent-url",
+        "linelist",
+        "Connect to a running agent (ws:// or wss://; repeatable: several are a pool). "
+        "{session} in the URL marks a bot that serves many calls at once.",
+        metavar="URL",
+        extra={"action": "append"},
+    ),
+    Option(
+        "--agent-cmd",
+        "string",
+        "Start the agent with this command, one per worker. {port} and WEBSOCKET_PORT hold the "
+        "port to listen on, {model_url} the URL of the scripted model.",
+        metavar="CMD",
+    ),
+    Option(
+        "--user-url",
+        "linelist",
+        "Connect to a running caller bot instead of the built-in caller (repeatable).",
+        metavar="URL",
+        extra={"action": "append"},
+    ),
+    Option(
+        "--user-cmd",
+        "string",
+        "Start a caller bot with this command; the placeholders of --agent-cmd apply.",
+        metavar="CMD",
+    ),
+    Option(
+        "--agent-fault",
+        "string",
+        "Make the stock agent commit this fault, to see what a red run looks like.",
+        metavar="FAULT",
+        extra={"choices": FAULTS},
+    ),
+    Option(
+        "--script",
+        "string",
+        "JSON file of tool calls per record; the stock agent makes them between plain lines.",
+        metavar="FILE",
+    ),
+    Option(
+        "--single-connection",
+        "bool",
+        "Set up and talk on one connection, for bots that forget between connections.",
+        default=False,
+    ),
+    Option(
+        "--duration",
+        "float",
+        "End each call after this many seconds (default: the scenario's own limit).",
+        metavar="SECONDS",
+    ),
+    Option(
+        "--min-agent-turns",
+        "int",
+        "Fail a call with fewer agent turns as stalled; 0 turns this off (default: 3).",
+        metavar="N",
+        default=3,
+    ),
+    Option(
+        "--strict-match",
+        "bool",
+        "Actions beyond the reference answer fail is_action_match.",
+        default=False,
+    ),
+    Option(
+        "--voice-output",
+        "string",
+        "Folder for the results of the run (default: eval_results/eval_<timestamp>).",
+        metavar="DIR",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one run was asked to do. Paths are absolute, durations in seconds."""
+
+    domain: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    agent_url: tuple[str, ...]
+    agent_cmd: str | None
+    user_url: tuple[str, ...]
+    user_cmd: str | None
+    agent_fault: str | None
+    script: Path | None
+    single_connection: bool
+    duration: float | None
+    min_agent_turns: int
+    strict_match: bool
+    voice_output: Path | None
+
+    @property
+    def names_an_agent(self) -> bool:
+        """Whether the user named an agent, so that the stock one is not used."""
+        return bool(self.agent_url or self.agent_cmd)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register every option and its ini key in the group `voiceeval`."""
+    group = parser.getgroup(GROUP, "voice agent evaluation (voiceeval)")
+    for option in OPTIONS:
+        group.addoption(option.flag, dest=option.dest, default=None, **_argument(option))
+        # argparse metavars and % signs have no place in an ini help text
+        parser.addini(option.dest, f"Ini key of {option.flag}.", type=option.kind, default=None)
+
+
+def _argument(option: Option) -> dict[str, Any]:
+    if option.kind == "bool":
+        return {"action": "store_true", "help": option.help}
+    argument: dict[str, Any] = {"help": option.help, "metavar": option.metavar, **option.extra}
+    if option.kind in {"int", "float"}:
+        argument["type"] = {"int": int, "float": float}[option.kind]
+    return argument
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Resolve command line, ini and defaults; raise `pytest.UsageError` on a bad value."""
+    values = {option.flag: _value(config, option) for option in OPTIONS}
+    _check(values)
+    base = config.invocation_params.dir
+    return Settings(
+        domain=tuple(values["--domain"] or ()),
+        scenarios=tuple(values["--scenarios"] or ()),
+        agent_url=tuple(values["--agent-url"] or ()),
+        agent_cmd=values["--agent-cmd"],
+        user_url=tuple(values["--user-url"] or ()),
+        user_cmd=values["--user-cmd"],
+        agent_fault=values["--agent-fault"],
+        script=_path(base, values["--script"]),
+        single_connection=values["--single-connection"],
+        duration=values["--duration"],
+        min_agent_turns=values["--min-agent-turns"],
+        strict_match=values["--strict-match"],
+        voice_output=_path(base, values["--voice-output"]),
+    )
+
+
+def _value(config: pytest.Config, option: Option) -> Any:
+    given = config.getoption(option.dest)
+    if given is not None:
+        return given
+    try:
+        from_ini = config.getini(option.dest)
+    except ValueError as error:
+        raise pytest.UsageError(f"ini key {option.dest}: {error}") from error
+    if from_ini in (None, "", []):
+        return option.default
+    choices = option.extra.get("choices")
+    if choices and from_ini not in choices:
+        raise pytest.UsageError(
+            f"ini key {option.dest}: {from_ini!r} is not one of {', '.join(choices)}"
+        )
+    return from_ini
+
+
+def _path(base: Path, text: str | None) -> Path | None:
+    return None if text is None else (base / text).absolute()
+
+
+def _check(values: dict[str, Any]) -> None:
+    for side in ("agent", "user"):
+        if values[f"--{side}-url"] and values[f"--{side}-cmd"] is not None:
+            raise pytest.UsageError(
+                f"--{side}-url connects to a running bot and --{side}-cmd starts one: give one"
+            )
+        if values[f"--{side}-cmd"] is not None and not values[f"--{side}-cmd"].strip():
+            raise pytest.UsageError(f"--{side}-cmd is empty: give the command that starts the bot")
+    named = bool(values["--agent-url"] or values["--agent-cmd"])
+    if values["--agent-fault"] and named:
+        raise pytest.UsageError(
+            "--agent-fault drives the stock agent: drop --agent-url / --agent-cmd"
+        )
+    duration = values["--duration"]
+    # the comparison is written so that NaN fails it
+    if duration is not None and not 0 < duration < float("inf"):
+        raise pytest.UsageError(f"--duration must be a positive number of seconds, not {duration}")
+    if values["--min-agent-turns"] < 0:
+        raise pytest.UsageError(
+            f"--min-agent-turns must be 0 or more, not {values['--min-agent-turns']}"
+        )
+    script = values["--script"]
+    if script is not None and not str(script).strip():
+        raise pytest.UsageError("--script is empty: give the JSON file of calls")

@@ -1,0 +1,39 @@
+"""Where a run keeps its files: names that become paths, and folders nobody else has."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import datetime
+from pathlib import Path
+
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LONGEST = 100
+_ATTEMPTS = 10_000
+
+
+def default_run_folder(base: Path, now: datetime) -> Path:
+    """`eval_results/eval_<timestamp>` below `base`, the reference's name for a session."""
+    return base / "eval_results" / f"eval_{now:%Y%m%d_%H%M%S}"
+
+
+def safe_name(name: str) -> str:
+    """A folder name for `name`: itself if harmless, else cleaned and told apart by a digest."""
+    if len(name) <= _LONGEST and _SAFE.fullmatch(name) and not name.endswith("."):
+        return name
+    cleaned = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[: _LONGEST - 9].strip("_")
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{cleaned or 'call'}-{digest}"
+
+
+def new_folder(parent: Path, name: str) -> Path:
+    """Create `parent/name`, or `name.2`, `name.3`, … when that is taken, also by another worker."""
+    stem = safe_name(name)
+    for attempt in range(1, _ATTEMPTS):
+        folder = parent / (stem if attempt == 1 else f"{stem}.{attempt}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError(f"{parent} holds {_ATTEMPTS} folders for {stem}: empty it")
