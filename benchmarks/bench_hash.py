@@ -15,11 +15,13 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.scoring.db_hash import get_dict_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LIMIT = 1.5
 ROUNDS = 31

@@ -98,7 +98,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - the table above is the one source
+__all__ = list(_HOME_OF)  # noqa: PLE0605 - the table above is the one source
 
 
 def __getattr__(name: str) -> Any:

@@ -179,7 +179,7 @@ def stock_bot_command(
     model: str = "scripted",
     fault: str | None = None,
     env: Mapping[str, str] | None = None,
-    max_calls: int = MANY_CALLS,
+    max_calls: int | None = None,
 ) -> BotCommand:
     """Make the stock bot.
 
@@ -190,8 +190,11 @@ def stock_bot_command(
         model: the model's name.
         fault: a fault of the process, `crashes` or `garbage`.
         env: variables to add.
-        max_calls: calls it takes at once.
+        max_calls: calls it takes at once; by default 16, or 1 if it crashes, so that a crash is
+            the outcome of one call.
     """
+    if max_calls is None:
+        max_calls = 1 if fault == "crashes" else MANY_CALLS
     argv = [sys.executable, "-m", "pytest_voiceeval.bots.stock", "--role", role]
     argv += ["--host", "127.0.0.1", "--port", "0", "--llm-url", llm_url, "--model", model]
     if fault is not None:

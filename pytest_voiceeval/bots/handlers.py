@@ -109,8 +109,10 @@ async def _answer(rtvi: Any, message: Any, table: Mapping[str, Any]) -> None:
         reply = await handler(rtvi, _arguments(message))
         _check_sendable(reply)
     except Exception as error:  # noqa: BLE001 - whatever failed is the harness's to show
-        logger.opt(exception=error).error(f"control message {message.type!r} failed")
-        await rtvi.send_error_response(message, f"{type(error).__name__}: {error}")
+        cause = f"{kind_of(error)}: {error}"
+        known = isinstance(error, ControlMessageError)
+        logger.opt(exception=None if known else error).error(f"{message.type!r} failed: {cause}")
+        await rtvi.send_error_response(message, cause)
         return
     await rtvi.send_server_response(message, reply)
 

@@ -165,7 +165,7 @@ def create_configure_output_action(task_ref: TaskRef) -> ClientMessageHandler:
     """
 
     async def handler(rtvi: Any, arguments: dict[str, Any]) -> bool:
-        from pipecat.frames.frames import LLMConfigureOutputFrame  # noqa: PLC0415 - 0.3 s
+        from pipecat.frames.frames import LLMConfigureOutputFrame
 
         audio = arguments.get("audio")
         if not isinstance(audio, bool):

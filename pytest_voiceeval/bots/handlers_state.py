@@ -16,6 +16,9 @@ from pytest_voiceeval.bots.handlers_base import (
 )
 from pytest_voiceeval.data.artifacts import load_db_artifact
 from pytest_voiceeval.data.root import resolve_data_path
+from pytest_voiceeval.packs import list_packs, load_pack
+from pytest_voiceeval.scenario.initialization import apply_initialization_actions
+from pytest_voiceeval.scenario.sync import apply_sync_delta
 from pytest_voiceeval.scoring.db_hash import get_dict_hash
 
 if TYPE_CHECKING:
@@ -96,8 +99,6 @@ def _reporting(
 
 
 def _initialize(state: dict[str, Any], arguments: Mapping[str, Any]) -> list[str]:
-    from pytest_voiceeval.scenario.initialization import apply_initialization_actions  # noqa: PLC0415
-
     actions = arguments.get("actions") or []
     if not isinstance(actions, list):
         raise ControlMessageError(f"`actions` payload must be a list, got {kind_of(actions)}.")
@@ -112,9 +113,16 @@ def _initialize(state: dict[str, Any], arguments: Mapping[str, Any]) -> list[str
             f"No shared_state['db'] available; cannot apply {len(actions)} initialization "
             "action(s). Send `db` or `db_path` in shared_state_init."
         )
-    domain = arguments.get("domain", "default")
-    outcome = apply_initialization_actions(domain, actions, state["db"])
+    outcome = apply_initialization_actions(_domain(arguments), actions, state["db"])
     return list(outcome["errors"])
+
+
+def _domain(arguments: Mapping[str, Any]) -> str:
+    """The domain of a message, its pack loaded: that registers its functions and appliers."""
+    domain = str(arguments.get("domain", "default"))
+    if any(pack.domain == domain for pack in list_packs()):
+        load_pack(domain)
+    return domain
 
 
 def _parse_init(payload: Any) -> dict[str, Any]:
@@ -144,8 +152,6 @@ def _resolve_db_path(state: dict[str, Any]) -> None:
 
 
 def _apply_delta(state: dict[str, Any], arguments: Mapping[str, Any]) -> list[str]:
-    from pytest_voiceeval.scenario.sync import apply_sync_delta  # noqa: PLC0415
-
     delta = arguments.get("delta", {})
     if not isinstance(delta, dict):
         raise ControlMessageError(f"`delta` payload must be a dict, got {kind_of(delta)}.")
@@ -154,5 +160,5 @@ def _apply_delta(state: dict[str, Any], arguments: Mapping[str, Any]) -> list[st
             "No shared_state['db'] available; cannot apply sync delta "
             f"of {len(delta)} key(s) before the database was initialized."
         )
-    apply_sync_delta(arguments.get("domain", "default"), delta, state["db"])
+    apply_sync_delta(_domain(arguments), delta, state["db"])
     return []

@@ -54,8 +54,8 @@ def _read_end(path: Path, start: int) -> bytes:
             data = log.read(TAIL_BYTES)
     except OSError:
         return b""
-    is_cut = begin > start and b"\n" in data
-    return data.partition(b"\n")[2] if is_cut else data
+    whole_lines = data.partition(b"\n")[2] if begin > start else data
+    return whole_lines or data
 
 
 def _shorten(line: str) -> str:

@@ -45,7 +45,7 @@ class _Place:
 
 
 def _lock(lock: BaseFileLock) -> bool:
-    from filelock import Timeout  # noqa: PLC0415 - only runs with outside bots need it
+    from filelock import Timeout
 
     try:
         lock.acquire(blocking=False)
@@ -135,7 +135,7 @@ def _make_places(bots: Sequence[Bot], lock_dir: Path | None) -> list[_Place]:
 
 
 def _lock_file(lock_dir: Path, bot: Bot, number: int) -> BaseFileLock:
-    from filelock import FileLock  # noqa: PLC0415 - only runs with outside bots need it
+    from filelock import FileLock
 
     key = hashlib.sha256(bot.url.encode()).hexdigest()[:20]
     return FileLock(lock_dir / f"bot-{key}-{number}.lock", thread_local=False)

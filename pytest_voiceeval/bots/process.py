@@ -183,8 +183,8 @@ class _Start:
         return (ready.result(),) if ready.done() else self.command.urls
 
     async def _shakes_hands(self, url: str) -> bool:
-        from pytest_voiceeval.wire.connection import connect  # noqa: PLC0415 - costly
-        from pytest_voiceeval.wire.errors import WireError  # noqa: PLC0415
+        from pytest_voiceeval.wire.connection import connect
+        from pytest_voiceeval.wire.errors import WireError
 
         try:
             async with connect(session_url(url, READY_CHECK), peer=self.command.role):

@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_voiceeval.scenario.dialogue import ENDING_CALLS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_voiceeval.scenario.dialogue import Dialogue, DialogueTurn, ToolCall
-
-ENDING_CALLS = frozenset({"end_conversation", "transfer_to_agent"})
-"""Function names of the calls that end a conversation."""
 
 AGENT_CLOSING = "Thank you for calling. Goodbye."
 """What the agent says when its script is over and it is still asked."""

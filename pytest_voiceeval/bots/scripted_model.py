@@ -228,7 +228,7 @@ async def _until_listening(server: Server, serving: asyncio.Task[None]) -> None:
 
 
 def _make_server(app: ScriptedModel) -> Server:
-    from uvicorn import Config, Server  # noqa: PLC0415 - costly
+    from uvicorn import Config, Server
 
     class InProcessServer(Server):
         @contextmanager

@@ -121,7 +121,7 @@ class BotSlot:
             exit_info = await self._current.exit_info(0)
             how = exit_info.describe() if exit_info else "unknown"
             msg = (
-                f"{self.command.name}: died {self.restarts + 1} times, the last time with {how}; "
+                f"{self.command.name}: died {self.restarts + 1} times (at last: {how}); "
                 f"it is not started again\nlog: {self.command.log_path}"
             )
             raise BotGaveUpError(msg, exit_info)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,10 +34,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
     from pytest_voiceeval.bots.stock_config import BotConfig
-
-
-# The prompt belongs into the context: harnesses read it there. Pipecat takes it until 2.0.
-warnings.filterwarnings("ignore", r"`LLMContext\(messages=\[\{\"role\": \"system\"")
 
 
 class ServerMessages:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_voiceeval.call.caller import CallerSide, HangUp, Say
-from pytest_voiceeval.call.errors import CallerFailed
+from pytest_voiceeval.call.errors import CallerFailed, CallError
 from pytest_voiceeval.call.faults import (
     as_call_error,
     bot_killed,
@@ -16,16 +16,21 @@ from pytest_voiceeval.call.faults import (
     killed_from_outside,
 )
 from pytest_voiceeval.call.limits import CallLimits
+from pytest_voiceeval.call.listening import hear_out
 from pytest_voiceeval.call.peer import Peer
-from pytest_voiceeval.call.pulls import Wanted, as_record, pull
+from pytest_voiceeval.call.pulls import Pulled, Wanted, as_record, pull
 from pytest_voiceeval.call.setup import side_setup
 from pytest_voiceeval.call.tool_calls import merge_tool_calls
 from pytest_voiceeval.call.turns import TurnCollector
 from pytest_voiceeval.wire.errors import WireError
+from pytest_voiceeval.wire.rtvi import Envelope
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_voiceeval.call.result import ExitProbe, Utterance
     from pytest_voiceeval.scenario.model import Scenario
+    from pytest_voiceeval.wire.backlog import Event
 
 NUDGE = "Hello? Are you still there?"
 """What the agent's side says to a caller bot that answered nothing."""
@@ -96,18 +101,17 @@ class BotCaller:
 
     async def read_out(self, *, include_db: bool) -> CallerSide:
         """Pull the bot's context, actions and database; whatever fails is a warning."""
-        warnings: list[str] = []
-        pulled = None
+        pulled = Pulled()
         try:
             pulled = await pull(self._peer, Wanted(include_db=include_db))
         except WireError as error:
-            warnings.append(f"reading the caller's state: {error}")
+            pulled.notes.append(f"reading the caller's state: {error}")
         record = as_record(pulled, self._peer)
         errors = [f"the caller's bot reported an error: {e}" for e in self._peer.ledger.errors]
         return CallerSide(
             record=record,
             tool_calls=merge_tool_calls("user", record.context, self._peer.ledger),
-            warnings=(*warnings, *record.notes, *errors, *self._peer.warnings),
+            warnings=(*pulled.notes, *errors, *self._peer.warnings),
         )
 
     async def close(self) -> None:
@@ -123,13 +127,26 @@ class BotCaller:
     async def _converse(self, words: str) -> TurnCollector:
         turn = TurnCollector(time.monotonic(), self._limits, self._peer.habits)
         await self._peer.say(words)
-        while (over_at := turn.settles_at) is None or time.monotonic() < over_at:
-            silent_at = turn.last_sign_at + self._limits.turn_silence
-            event = await self._peer.next_event(over_at or silent_at)
-            if event is None and over_at is None:
-                raise CallerFailed(
-                    f"no sign of the caller's bot for {self._limits.turn_silence:g} s (turn_silence)"
-                )
-            if event is not None:
-                self._note(turn, event)
+        heard = await hear_out(turn, self._limits, self._peer.listen, partial(self._take, turn))
+        if not heard:
+            raise CallerFailed(
+                f"no sign of the caller's bot for {self._limits.turn_silence:g} s (turn_silence)"
+            )
         return turn
+
+    def _take(self, turn: TurnCollector, event: Event) -> None:
+        fatal = self._peer.ledger.note(event, self._replies)
+        turn.feed(event)
+        if fatal is not None:
+            raise CallerFailed(f"the caller's bot reported a fatal error: {fatal}")
+        if isinstance(event.kind, Envelope) and event.kind.type == "error-response":
+            raise CallerFailed(
+                f"the caller's bot does not take 'send-text': {event.kind.data!r:.200}"
+            )
+
+    async def _blame(self, error: WireError) -> CallError:
+        exit_ = await find_exit(self._peer.probe, self._limits.process_exit)
+        if exit_ is not None and killed_from_outside(exit_):
+            return bot_killed("user", exit_)
+        fault = as_call_error(error, "user")
+        return fault if exit_ is None else CallerFailed(f"{fault}; {describe_exit(exit_)}")

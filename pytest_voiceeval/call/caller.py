@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from pytest_voiceeval.call.result import SideRecord, ToolCallSeen, Utterance
-
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_voiceeval.call.result import SideRecord, ToolCallSeen, Utterance
     from pytest_voiceeval.scenario.dialogue import Dialogue
 
 GOODBYE = "No, that is all. Thank you very much, goodbye."

@@ -13,7 +13,7 @@ MAX_JSON = 64 * 2**20
 MAX_LITERAL = 4 * 2**20
 """The same for a Python literal, whose parser takes about 100 times its size in memory."""
 
-_PLACEHOLDERS = frozenset({"IN_PROGRESS"})
+_PLACEHOLDER = "IN_PROGRESS"
 """What stands in a tool message until the tool has answered."""
 
 Message = dict[str, Any]
@@ -142,7 +142,7 @@ def _results_of(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for message in messages:
         content = message.get("content")
-        if message.get("role") == "tool" and content not in _PLACEHOLDERS:
+        if message.get("role") == "tool" and content != _PLACEHOLDER:
             results[str(message.get("tool_call_id"))] = read_result(content)
     return results
 

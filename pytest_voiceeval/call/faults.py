@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from typing import TYPE_CHECKING
 
 from pytest_voiceeval.call.errors import (
     AgentUnreachable,
@@ -14,7 +15,6 @@ from pytest_voiceeval.call.errors import (
     ProtocolFailed,
     SetupFailed,
 )
-from pytest_voiceeval.call.result import ExitProbe, ProcessExit, Side
 from pytest_voiceeval.wire.errors import (
     ConnectFailed,
     HandshakeFailed,
@@ -22,6 +22,9 @@ from pytest_voiceeval.wire.errors import (
     WireError,
     WrongProtocol,
 )
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.call.result import ExitProbe, ProcessExit, Side
 
 _OWN_CRASHES = frozenset(
     {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
@@ -45,7 +48,7 @@ def as_call_error(error: WireError, side: Side) -> CallError:
 
 
 async def find_exit(probe: ExitProbe | None, seconds: float) -> ProcessExit | None:
-    """Wait until the bot's process has ended; None if it has not within ``seconds``, or is not ours.
+    """Wait for the end of the bot's process; None if it has not come in time, or is not ours.
 
     A socket closes a moment before its process ends, so one look is not enough.
     """

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.context import ContextCall, read_arguments
 from pytest_voiceeval.call.messages import Applied, FinalResponse, error_text, parse_server_message
 from pytest_voiceeval.call.result import Tokens
-from pytest_voiceeval.wire.backlog import Event
 from pytest_voiceeval.wire.rtvi import Envelope
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.wire.backlog import Event
 
 
 @dataclass

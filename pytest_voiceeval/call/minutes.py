@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pytest_voiceeval.call.caller import CallerSide
 from pytest_voiceeval.call.result import (
     Conversation,
     EndReason,
@@ -17,10 +16,11 @@ from pytest_voiceeval.call.result import (
     Utterance,
 )
 from pytest_voiceeval.call.tool_calls import merge_tool_calls
-from pytest_voiceeval.call.turns import TurnCollector
 
 if TYPE_CHECKING:
+    from pytest_voiceeval.call.caller import CallerSide
     from pytest_voiceeval.call.peer import Peer
+    from pytest_voiceeval.call.turns import TurnCollector
     from pytest_voiceeval.scenario.model import Scenario
 
 

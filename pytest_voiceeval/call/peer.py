@@ -88,7 +88,7 @@ class Peer:
             self.habits.may_speak = False
         if self._single:
             # what the bot sent during the set-up is not its first turn
-            while await self.poll() is not None:
+            while await self.listen(None) is not None:
                 pass
 
     async def rejoin(self) -> bool:
@@ -120,25 +120,22 @@ class Peer:
         """Ask for one of the read-outs at the end; the limit is ``pull``."""
         return await self._line.request(name, arguments, deadline=self.limits.pull, name=name)
 
-    async def next_event(self, until: float) -> Event | None:
-        """The next event, or None when nothing came until that time.
+    async def listen(self, until: float | None) -> Event | None:
+        """The next event, or None when nothing came until then; None takes only what is there.
 
-        An event that is already there is returned however late it is, and a loop that was too busy
-        to read the socket in time gets a moment to do so.
+        A loop that was too busy to read the socket in time gets a moment to do so.
 
         Raises:
             ConnectionLost: The bot, or the network, closed the connection.
             WireError: It became unusable.
         """
+        if until is None:
+            return await self._next_within(0.0)
         event = await self._next_within(until - time.monotonic())
         late = time.monotonic() - until
         if event is None and late > self.limits.quiet / 2:
             event = await self._next_within(min(late, self.limits.speech_onset))
         return event
-
-    async def poll(self) -> Event | None:
-        """The next event that is already there, else None."""
-        return await self._next_within(0.0)
 
     async def _next_within(self, seconds: float) -> Event | None:
         try:

@@ -93,7 +93,9 @@ async def _summary(
         return None
     except (RequestRefused, MessageTooLarge) as error:
         if wanted.state_needed:
-            raise StateUnreadable(f"the {peer.side} cannot tell its final state: {error}") from error
+            raise StateUnreadable(
+                f"the {peer.side} cannot tell its final state: {error}"
+            ) from error
         notes.append(f"no scenario summary: {error}")
         return None
     if isinstance(reply, dict):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.caller import Caller, CallerSide, HangUp, KeepsRecord, Say
+from pytest_voiceeval.call.caller import Caller, HangUp, Say
 from pytest_voiceeval.call.errors import CallerFailed, CallError, ProtocolFailed, ScenarioInvalid
 from pytest_voiceeval.call.faults import (
     as_call_error,
@@ -18,11 +16,12 @@ from pytest_voiceeval.call.faults import (
     find_exit,
     killed_from_outside,
 )
-from pytest_voiceeval.call.limits import CallLimits
+from pytest_voiceeval.call.listening import blaming_caller, hear_out, passed, running
 from pytest_voiceeval.call.minutes import Exchange, Minutes
 from pytest_voiceeval.call.peer import Peer
-from pytest_voiceeval.call.pulls import Wanted, as_record, pull
-from pytest_voiceeval.call.result import Conversation, EndReason, ExitProbe, ProcessExit
+from pytest_voiceeval.call.plan import AgentLink, CallPlan
+from pytest_voiceeval.call.readout import finish_calls, read_out
+from pytest_voiceeval.call.result import Conversation, EndReason, ProcessExit
 from pytest_voiceeval.call.setup import side_setup
 from pytest_voiceeval.call.turns import TurnCollector
 from pytest_voiceeval.scoring.db_hash import get_dict_hash
@@ -30,6 +29,9 @@ from pytest_voiceeval.wire.errors import ConnectionLost, MessageTooLarge, SendTi
 from pytest_voiceeval.wire.rtvi import Envelope
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine
+
+    from pytest_voiceeval.call.limits import CallLimits
     from pytest_voiceeval.scenario.model import Scenario
     from pytest_voiceeval.wire.backlog import Event
 
@@ -37,42 +39,6 @@ __all__ = ["KICKOFF", "AgentLink", "CallPlan", "ProcessExit", "run_call"]
 
 KICKOFF = "Hello"
 """What the harness says so that the agent opens the call."""
-
-
-@dataclass(frozen=True)
-class AgentLink:
-    """The agent of one call.
-
-    Attributes:
-        url: Its address, with any ``{session}`` already filled in.
-        process_exit: Tells how its process ended; None for an agent we did not start.
-    """
-
-    url: str
-    process_exit: ExitProbe | None = None
-
-    def __post_init__(self) -> None:
-        if "{session}" in self.url:
-            raise ValueError("the agent's URL still holds '{session}': put this call's own id there")
-
-
-@dataclass(frozen=True)
-class CallPlan:
-    """Everything one call needs.
-
-    Attributes:
-        scenario: What it is about.
-        agent: The bot under test.
-        caller: Who talks to it.
-        limits: Longest waits.
-        single_connection: Set up and talk on one connection, for bots that keep nothing across two.
-    """
-
-    scenario: Scenario
-    agent: AgentLink
-    caller: Caller
-    limits: CallLimits = field(default_factory=CallLimits)
-    single_connection: bool = False
 
 
 async def run_call(plan: CallPlan) -> Conversation:
@@ -103,7 +69,7 @@ async def run_call(plan: CallPlan) -> Conversation:
     return minutes.freeze()
 
 
-class _Ended(Exception):  # noqa: N818 - the regular way out of a conversation
+class _Ended(Exception):
     """The conversation is over."""
 
     def __init__(self, reason: EndReason, detail: str) -> None:
@@ -132,8 +98,8 @@ class _Call:
                 await self._talk()
             except _Ended as ended:
                 self._minutes.close(ended.reason, ended.detail)
-            await self._finish_calls()
-            await self._read_out()
+            await finish_calls(self._agent, self._turn, self._minutes)
+            await read_out(self._plan, self._agent, self._minutes)
 
     # -- before
 
@@ -164,13 +130,14 @@ class _Call:
     async def _talk(self) -> None:
         """Take turns until the conversation ends, which :class:`_Ended` tells."""
         self._minutes.kick_off()
-        maximum = self._limits.duration_for(self._plan.scenario.max_duration)
-        self._over_at = time.monotonic() + maximum
+        self._over_at = time.monotonic() + self._plan.max_duration
         await self._say(None)
         while True:
             await self._hear_out()
             if self._minutes.completed_turns >= self._limits.max_turns:
-                raise _Ended(EndReason.TURN_LIMIT, f"{self._limits.max_turns} agent turns (max_turns)")
+                raise _Ended(
+                    EndReason.TURN_LIMIT, f"{self._limits.max_turns} agent turns (max_turns)"
+                )
             match await self._answer():
                 case Say(text=text):
                     await self._say(text)
@@ -205,13 +172,8 @@ class _Call:
     async def _hear_out(self) -> None:
         """Listen until the agent's turn is over."""
         turn = self._turn
-        while not _passed(turn.settles_at):
-            silent_at = turn.last_sign_at + self._limits.turn_silence
-            event = await self._listen(turn.settles_at or silent_at)
-            if event is not None:
-                self._take(event)
-            elif turn.settles_at is None and _passed(silent_at):
-                raise _Ended(EndReason.AGENT_SILENT, self._silence())
+        if not await hear_out(turn, self._limits, self._listen, self._take):
+            raise _Ended(EndReason.AGENT_SILENT, self._silence())
         if turn.exit_at is None and turn.spoke and not turn.text:
             raise ProtocolFailed(
                 "the agent spoke but sent no words of it: a text call needs 'bot-output', "
@@ -237,20 +199,17 @@ class _Call:
             _Ended: The agent is gone, or the call has lasted too long.
             CallError: The agent broke the protocol, or was killed.
         """
+        if until is not None and passed(self._over_at):
+            raise self._end_unless_exit(
+                EndReason.TIMEOUT,
+                f"the conversation reached {self._plan.max_duration:g} s (max_duration)",
+            )
         try:
-            if until is None:
-                return await self._agent.poll()
-            event = await self._agent.next_event(min(until, self._over_at))
+            return await self._agent.listen(until and min(until, self._over_at))
         except ConnectionLost as lost:
             raise await self._gone(lost) from lost
         except WireError as error:
             raise ProtocolFailed(f"the agent broke the protocol: {error}") from error
-        if event is None and _passed(self._over_at):
-            maximum = self._limits.duration_for(self._plan.scenario.max_duration)
-            raise self._end_unless_exit(
-                EndReason.TIMEOUT, f"the conversation reached {maximum:g} s (max_duration)"
-            )
-        return event
 
     def _take(self, event: Event) -> None:
         """Count one event of the agent, whoever's turn it is."""
@@ -269,18 +228,18 @@ class _Call:
 
     async def _gone(self, lost: ConnectionLost) -> Exception:
         """What a lost connection means for the call."""
+        if not lost.by_peer:
+            return ProtocolFailed(f"the agent broke the protocol: {lost}")
         exit_ = self._minutes.process_exit = await self._how_it_ended(lost)
-        ended = self._end_unless_exit(EndReason.AGENT_GONE, str(lost))
-        if ended.reason is EndReason.EXIT or exit_ is None:
-            return ended
-        if killed_from_outside(exit_):
+        if exit_ is not None and killed_from_outside(exit_):
             return bot_killed("agent", exit_)
-        return _Ended(EndReason.AGENT_GONE, f"{lost}; {describe_exit(exit_)}")
+        detail = str(lost) if exit_ is None else f"{lost}; {describe_exit(exit_)}"
+        return self._end_unless_exit(EndReason.AGENT_GONE, detail)
 
     # -- the caller
 
     async def _answer(self) -> Say | HangUp:
-        """What the caller does next. Words that are none are never sent; one retry, then its fault."""
+        """What the caller does next; an empty answer is never sent, and the second one is its fault."""
         for _ in range(2):
             answer = await self._ask()
             if isinstance(answer, HangUp) or answer.text.strip():
@@ -289,7 +248,7 @@ class _Call:
 
     async def _ask(self) -> Say | HangUp:
         """Ask the caller while the agent is still listened to; wait for both to be through."""
-        async with _running(self._reply()) as reply, _running(self._overhear()) as agent:
+        async with running(self._reply()) as reply, running(self._overhear()) as agent:
             await asyncio.wait({reply, agent}, return_when=asyncio.FIRST_COMPLETED)
             if agent.done():
                 agent.result()
@@ -298,7 +257,7 @@ class _Call:
         return answer
 
     async def _reply(self) -> Say | HangUp:
-        async with _blaming_caller("replying", self._limits.caller):
+        async with blaming_caller("replying", self._limits.caller):
             return await self._plan.caller.reply(self._minutes.transcript)
 
     async def _overhear(self) -> None:
@@ -321,72 +280,9 @@ class _Call:
             except _Ended as ended:
                 if ended.reason not in {EndReason.TIMEOUT, EndReason.AGENT_SILENT}:
                     raise
-                detail += f"; the agent did not finish its answer to the last words: {ended.detail}"
+                seconds = f"{self._limits.last_reply:g} s (last_reply)"
+                detail += f"; the agent did not finish its answer to the last words in {seconds}"
         raise _Ended(EndReason.CALLER_HANGUP, detail)
-
-    # -- after
-
-    async def _finish_calls(self) -> None:
-        """Wait for function calls in progress, so that the state is read after them."""
-        give_up = time.monotonic() + self._limits.tool_wait
-        try:
-            while self._turn.open_calls and self._agent.lost is None and not _passed(give_up):
-                event = await self._agent.next_event(give_up)
-                if event is not None:
-                    self._agent.ledger.note(event, len(self._minutes.exchanges))
-                    self._turn.feed(event)
-        except WireError as error:
-            self._minutes.warnings.append(f"while waiting for function calls to end: {error}")
-        if self._turn.open_calls:
-            self._minutes.warnings.append(
-                f"{self._turn.open_calls} function call(s) unfinished "
-                f"{self._limits.tool_wait:g} s after the end (tool_wait)"
-            )
-
-    async def _read_out(self) -> None:
-        wanted = self._wanted()
-        if self._minutes.process_exit is None:
-            await self._read_agent(wanted)
-        else:
-            self._minutes.warnings.append("the agent's process has ended: no state to read")
-        caller = self._plan.caller
-        if isinstance(caller, KeepsRecord):
-            self._minutes.caller = await self._read_caller(caller, wanted)
-
-    def _wanted(self) -> Wanted:
-        scenario = self._plan.scenario
-        include_db = bool(scenario.db_state_assertions)
-        expected = self._minutes.expected_hash
-        pushed = self._agent.ledger.final_responses
-        by_actions = bool(scenario.reference_answer) and not pushed
-        needed = include_db or expected is not None or by_actions
-        return Wanted(include_db, expected, needed)
-
-    async def _read_agent(self, wanted: Wanted) -> None:
-        """Pull on the open connection, else connect once more if the agent allows it."""
-        for attempt in range(2):
-            try:
-                if attempt == 0 and self._agent.lost is not None:
-                    continue
-                if attempt == 1 and not await self._agent.rejoin():
-                    break
-                pulled = await pull(self._agent, wanted)
-            except WireError as error:
-                self._minutes.warnings.append(f"reading the agent's state: {error}")
-                continue
-            self._minutes.warnings += pulled.notes
-            self._minutes.agent = as_record(pulled, self._agent)
-            return
-        self._minutes.warnings.append("the agent's state could not be read: its connection is lost")
-
-    async def _read_caller(self, caller: KeepsRecord, wanted: Wanted) -> CallerSide:
-        seconds = 5 * self._limits.pull
-        async with _blaming_caller("reporting its side", seconds):
-            return await caller.read_out(include_db=wanted.include_db)
-
-
-def _passed(at: float | None) -> bool:
-    return at is not None and time.monotonic() >= at
 
 
 async def _expected_hash(scenario: Scenario) -> str | None:
@@ -414,42 +310,12 @@ def expected_hash_of(scenario: Scenario) -> str | None:
 async def _started(caller: Caller, limits: CallLimits, minutes: Minutes) -> AsyncIterator[None]:
     """The caller, from start to close; what goes wrong while it closes is only noted."""
     try:
-        async with _blaming_caller("starting", 4 * limits.request):
+        async with blaming_caller("starting", 4 * limits.request):
             await caller.start()
         yield
     finally:
         try:
-            async with _blaming_caller("closing", limits.request):
+            async with blaming_caller("closing", limits.request):
                 await caller.close()
         except CallerFailed as error:
             minutes.warnings.append(str(error))
-
-
-@asynccontextmanager
-async def _blaming_caller(doing: str, seconds: float) -> AsyncIterator[None]:
-    """Turn whatever a caller raises, or not ending in time, into its failure."""
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            yield
-    except CallError:
-        raise
-    except Exception as error:
-        if limit.expired():
-            fault = f"was not through after {seconds:g} s (caller)"
-        else:
-            fault = f"failed: {type(error).__name__}: {error}"
-        raise CallerFailed(f"the simulated caller {fault} while {doing}") from error
-
-
-@asynccontextmanager
-async def _running(work: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Task[Any]]:
-    """A task that never outlives its block."""
-    task = asyncio.create_task(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-        if not task.cancelled():
-            # retrieved, so that asyncio does not report it as lost
-            task.exception()

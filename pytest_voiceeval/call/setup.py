@@ -98,7 +98,9 @@ async def set_up_bot(conn: Connection, setup: SideSetup, side: Side, limits: Cal
         reply = await conn.request(name, arguments, deadline=limits.request, name=name)
         fault = _fault_in(reply)
         if fault:
-            raise SetupFailed(f"the {who} answered {name!r} with {fault}; see its log for the cause")
+            raise SetupFailed(
+                f"the {who} answered {name!r} with {fault}; see its log for the cause"
+            )
     return await _promises_silence(conn, limits)
 
 

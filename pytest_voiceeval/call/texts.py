@@ -126,7 +126,9 @@ class ReplyText:
         for run, segments in zip(self._runs, self._homes(), strict=True):
             shown = _join(segment.text for segment in segments)
             # text that is not spoken may lag behind the end of its run
-            trails = all(s.silent for s in segments) and _squash(run.text).startswith(_squash(shown))
+            trails = all(s.silent for s in segments) and _squash(run.text).startswith(
+                _squash(shown)
+            )
             yield run.text if run.text and trails else shown
 
     def _homes(self) -> list[list[Segment]]:
@@ -136,7 +138,7 @@ class ReplyText:
         return homes
 
     def _home(self, segment: Segment, homes: Sequence[Sequence[Segment]]) -> int:
-        """The run whose words these are. Words changed for speech belong to the first run unheard."""
+        """The run whose words these are; words changed for speech go to the first run unheard."""
         squashed = _squash(segment.text)
         for index, run in enumerate(self._runs):
             if squashed and squashed in _squash(run.text):
@@ -168,7 +170,9 @@ class ReplyText:
             return next((s for s in self._segments if s.pending and word in _squash(s.text)), None)
         same = [s for s in self._segments if s.text == data["text"]]
         waiting = next((s for s in same if s.pending and progress != "new"), None)
-        repeated = self._segments[-1] if self._segments and same[-1:] == self._segments[-1:] else None
+        repeated = (
+            self._segments[-1] if self._segments and same[-1:] == self._segments[-1:] else None
+        )
         return waiting or repeated
 
     def _append(self, data: Mapping[str, Any], progress: Progress, *, piece: bool) -> None:

@@ -6,7 +6,6 @@ is invisible in runs that make no calls; everything else is imported when first 
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +15,8 @@ from pytest_voiceeval.plugin.fixtures import agent_bot, call, caller_bot, voice_
 from pytest_voiceeval.plugin.keys import RUNTIME, SELECTION
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from pytest_voiceeval.plugin.selection import Selection
 
 __all__ = ["agent_bot", "call", "caller_bot", "voice_scenario"]
@@ -99,7 +100,7 @@ def pytest_configure_node(node: object) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
+    item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put figures into the report and the call's story beside a failed test of the user's own."""
     report = yield

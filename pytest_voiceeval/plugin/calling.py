@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pytest_voiceeval.call.bot_caller import BotCaller
 from pytest_voiceeval.call.caller import Caller, ScriptedCaller
-from pytest_voiceeval.call.errors import CallerFailed, ScenarioInvalid
+from pytest_voiceeval.call.errors import AgentUnreachable, CallerFailed
 from pytest_voiceeval.call.limits import CallLimits
 from pytest_voiceeval.call.session import AgentLink, CallPlan, run_call
 from pytest_voiceeval.plugin.lines import line_to
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from pytest_voiceeval.bots.command import Role
     from pytest_voiceeval.call.result import Conversation
     from pytest_voiceeval.plugin.dialogues import Script
     from pytest_voiceeval.plugin.held import HeldBots
     from pytest_voiceeval.plugin.lines import Source
     from pytest_voiceeval.plugin.options import Settings
+    from pytest_voiceeval.scenario.dialogue import Dialogue
     from pytest_voiceeval.scenario.model import Scenario
 
 SCRIPTED_SILENCE = 5.0
@@ -37,16 +41,65 @@ class Job:
     caller: Source | None
     bots: HeldBots
 
+    @property
+    def limits(self) -> CallLimits:
+        """The call's deadlines."""
+        scripted = self.bots.uses_scripted_model("agent")
+        silence = SCRIPTED_SILENCE if scripted else CallLimits.turn_silence
+        return CallLimits(max_duration=self.settings.duration, turn_silence=silence)
+
 
 async def hold(job: Job) -> Conversation:
     """Hold the conversation; raises `CallError` for what is not the agent's fault."""
-    with _scripts(job):
-        async with line_to(job.agent, job.session, role="agent") as line, _caller(job) as caller:
+    async with line_to(job.agent, job.session, role="agent") as line, _caller(job) as caller:
+        with _plays(job, "agent", job.script.agent), _plays(job, "user", job.script.caller):
             plan = CallPlan(
                 scenario=job.scenario,
                 agent=AgentLink(line.url, line.process_exit),
                 caller=caller,
-                limits=_limits(job),
+                limits=job.limits,
                 single_connection=job.settings.single_connection,
             )
             return await run_call(plan)
+
+
+@asynccontextmanager
+async def _caller(job: Job) -> AsyncIterator[Caller]:
+    if job.caller is None:
+        if job.script.caller is None:
+            raise CallerFailed(
+                f"scenario {job.scenario.name!r} has no reference dialogue for the built-in "
+                "caller: give --script FILE, or a caller bot with --user-url or --user-cmd"
+            )
+        yield ScriptedCaller(job.script.caller)
+        return
+    async with line_to(job.caller, job.session, role="user") as line:
+        yield BotCaller(
+            line.url,
+            job.scenario,
+            job.limits,
+            single_connection=job.settings.single_connection,
+            process_exit=line.process_exit,
+        )
+
+
+@contextmanager
+def _plays(job: Job, role: Role, dialogue: Dialogue | None) -> Iterator[None]:
+    """Let the scripted model play one side of this call, where a bot was given it."""
+    if not job.bots.uses_scripted_model(role):
+        yield
+        return
+    if dialogue is None:
+        raise AgentUnreachable(
+            f"scenario {job.scenario.name!r} has no reference dialogue for the scripted model to "
+            "play: name an agent with --agent-url or --agent-cmd, or give --script FILE"
+        )
+    from pytest_voiceeval.bots.script_player import Script as ModelScript
+
+    session = job.bots.model_session(role, job.session)
+    hang = job.script.hang_at_turn if role == "agent" else None
+    job.bots.model.play(session, ModelScript(dialogue, role=role, hang_at_turn=hang))
+    try:
+        yield
+    finally:
+        job.bots.model.forget(session)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_voiceeval.plugin.selection import Selection
-
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from _pytest._code.code import ExceptionInfo, TerminalRepr
+
+    from pytest_voiceeval.plugin.selection import Selection
 
 
 class DomainDirectory(pytest.Directory):
@@ -36,10 +37,15 @@ class DomainDirectory(pytest.Directory):
             yield ScenarioItem.of(self, name, name.removeprefix(prefix))
 
 
-def check_call(call: Any) -> None:
+def check_call(call: Any, request: pytest.FixtureRequest) -> None:
     """Body of every packaged item: the call must have passed."""
     __tracebackhide__ = True
-    call.check()
+    if not call.passed:
+        from pytest_voiceeval.plugin.outcome import CallFailed
+        from pytest_voiceeval.plugin.runtime import runtime_of
+
+        text = runtime_of(request.config).failure_text(request.node.nodeid, call)
+        raise CallFailed(call, text)
 
 
 class ScenarioItem(pytest.Function):
@@ -62,7 +68,9 @@ class ScenarioItem(pytest.Function):
         path, line = location_of(self.scenario_name)
         return path, max(line - 1, 0), f"{self.nodeid}"
 
-    def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:
+    def repr_failure(  # type: ignore[override] # pytest's own Function narrows it the same way
+        self, excinfo: ExceptionInfo[BaseException]
+    ) -> str | TerminalRepr:
         """One screen about the call instead of a traceback through the plugin."""
         text = getattr(excinfo.value, "report_text", None)
         if isinstance(text, str):

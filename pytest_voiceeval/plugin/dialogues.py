@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_voiceeval.plugin.options import Settings
-
 if TYPE_CHECKING:
+    from pytest_voiceeval.plugin.options import Settings
     from pytest_voiceeval.scenario.dialogue import Dialogue
     from pytest_voiceeval.scenario.model import Scenario
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from contextlib import AbstractAsyncContextManager
 
 T = TypeVar("T")
 

@@ -37,7 +37,9 @@ def caller_bot(pytestconfig: pytest.Config) -> Any:
 @pytest.fixture
 def voice_scenario(request: pytest.FixtureRequest) -> Scenario:
     """The scenario of this item: the packaged one, the marker's, or each selected one."""
-    return _runtime(request.config).scenario_of(request)
+    from pytest_voiceeval.plugin.runtime import scenario_for
+
+    return scenario_for(request)
 
 
 @pytest.fixture
@@ -49,7 +51,7 @@ def call(
 ) -> CallResult:
     """Hold the conversation of `voice_scenario` and return what happened.
 
-    What the agent did wrong is in the result (`call.check()` raises it as a failure);
-    anything else that goes wrong is an error of this fixture that names its cause.
+    What the agent did wrong is in the result, for the test to assert on; anything else that goes
+    wrong is an error of this fixture that names its cause.
     """
     return _runtime(request.config).call(request.node, voice_scenario, agent_bot, caller_bot)

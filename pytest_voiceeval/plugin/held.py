@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.plugin.engine import Engine
-from pytest_voiceeval.plugin.options import Settings
-from pytest_voiceeval.plugin.output import RunOutput
-
 if TYPE_CHECKING:
     from pytest_voiceeval.bots.command import BotCommand, Role
     from pytest_voiceeval.bots.scripted_model import ScriptedModel
     from pytest_voiceeval.bots.slot import BotSlot
+    from pytest_voiceeval.plugin.engine import Engine
     from pytest_voiceeval.plugin.lines import Source
+    from pytest_voiceeval.plugin.options import Settings
+    from pytest_voiceeval.plugin.output import RunOutput
 
 PROCESS_FAULTS = frozenset({"crashes", "garbage"})
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_voiceeval.call.result import CallResult
     from pytest_voiceeval.plugin.runtime import Runtime
     from pytest_voiceeval.plugin.selection import Selection

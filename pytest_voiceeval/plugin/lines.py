@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.bots.endpoint import Bot, BotError, session_url
 from pytest_voiceeval.bots.pool import BotPool
@@ -14,6 +12,10 @@ from pytest_voiceeval.bots.process import RunningBot
 from pytest_voiceeval.bots.slot import BotSlot
 from pytest_voiceeval.call.errors import AgentUnreachable, CallerFailed
 from pytest_voiceeval.call.result import ProcessExit
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
 
 Source = BotSlot | BotPool
 

@@ -7,10 +7,12 @@ fixtures are applied by `runtime.settings_for`; this module covers the rest.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Kind = Literal["string", "linelist", "bool", "int", "float"]
 

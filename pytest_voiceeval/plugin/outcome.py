@@ -17,8 +17,8 @@ class CallFailed(AssertionError):
         self.report_text = report_text
 
 
-class CallNotMeasured(Exception):  # noqa: N818 - not an error of Python's kind but a pytest outcome
-    """The call says nothing about the agent: our side, the set-up, the caller or the wire failed."""
+class CallNotMeasured(Exception):
+    """The call says nothing about the agent: set-up, caller, wire or harness failed."""
 
     def __init__(self, summary: str, report_text: str) -> None:
         super().__init__(summary)

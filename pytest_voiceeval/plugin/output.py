@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import tempfile
 from datetime import datetime
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.plugin.keys import RUN_FOLDER
 from pytest_voiceeval.plugin.options import read_settings
 from pytest_voiceeval.report import results_file
 from pytest_voiceeval.report.folders import default_run_folder, new_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pytest
 
 WORKER_KEY = "voiceeval_run_folder"
 
@@ -29,6 +32,11 @@ class RunOutput:
     def call_folder(self, name: str) -> Path:
         """A new folder for one call of the scenario `name`."""
         return new_folder(self.folder, name)
+
+    @property
+    def lock_folder(self) -> Path:
+        """Where the workers of this run lock the bots they share."""
+        return Path(tempfile.gettempdir()) / f"voiceeval-locks-{os.getuid()}"
 
     def bot_log(self, role: str) -> Path:
         """Where a bot of this process logs."""

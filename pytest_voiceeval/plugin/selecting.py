@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,8 +11,10 @@ from pytest_voiceeval.plugin.collection import DomainDirectory, domain_nodes
 from pytest_voiceeval.plugin.keys import SELECTION
 from pytest_voiceeval.plugin.options import Settings, read_settings
 from pytest_voiceeval.plugin.output import WORKER_KEY, run_folder
-from pytest_voiceeval.plugin.selection import Selection
 from pytest_voiceeval.report.results_file import merge
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.plugin.selection import Selection
 
 USER_FOLDER = "scenarios"
 
@@ -22,6 +24,7 @@ def select(config: pytest.Config) -> Selection | None:
     _offer_user_packs(config)
     paths, ids = selections.split_arguments(config)
     settings = read_settings(config)
+    _check_bots(settings)
     selection = selections.resolve(settings, ids)
     if selection is None:
         return None
@@ -30,6 +33,22 @@ def select(config: pytest.Config) -> Selection | None:
     config.args = paths if given else []
     config.args_source = pytest.Config.ArgsSource.ARGS
     return selection
+
+
+def _check_bots(settings: Settings) -> None:
+    """Refuse what can be seen to be wrong before anything is started."""
+    from pytest_voiceeval.bots.command import parse_command
+    from pytest_voiceeval.bots.endpoint import BotError, parse_bot_urls
+
+    try:
+        for flag, urls in (("--agent-url", settings.agent_url), ("--user-url", settings.user_url)):
+            if urls:
+                parse_bot_urls(urls, flag)
+        for flag, text in (("--agent-cmd", settings.agent_cmd), ("--user-cmd", settings.user_cmd)):
+            if text is not None:
+                parse_command(text, flag)
+    except BotError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def _offer_user_packs(config: pytest.Config) -> None:

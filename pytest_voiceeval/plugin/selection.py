@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_voiceeval.plugin.options import Settings
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pytest_voiceeval.plugin.options import Settings
 
 SEPARATOR = "::"
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.result import CallResult, Conversation, SideRecord
 from pytest_voiceeval.report.metrics import metrics_of, transcript_metrics
-from pytest_voiceeval.scenario.model import Scenario
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_voiceeval.call.result import CallResult, Conversation, SideRecord
+    from pytest_voiceeval.scenario.model import Scenario
 
 
 def write_call(folder: Path, scenario: Scenario, result: CallResult) -> None:

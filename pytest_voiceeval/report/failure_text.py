@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from pytest_voiceeval.call.result import CallResult, ToolCallSeen, Utterance
-from pytest_voiceeval.scoring.db_diff import Change, describe_value
+from pytest_voiceeval.scoring.describe import describe_pair, describe_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_voiceeval.call.result import CallResult, ToolCallSeen, Utterance
+    from pytest_voiceeval.scoring.db_diff import Change
 
 WIDTH = 80
 HEAD_LINES = 24
@@ -33,8 +38,8 @@ def render(result: CallResult, *, nodeid: str, artifacts: str | None = None) -> 
         *_actions(result),
         *_assertions(result),
     ]
-    lines = [*_cut(head, HEAD_LINES, artifacts), *_transcript(result.transcript)]
-    lines += _footer(nodeid, artifacts)
+    lines = [*_cut(head, HEAD_LINES, artifacts), *transcript(result.transcript)]
+    lines += footer(nodeid, artifacts)
     return clean("\n".join(lines))
 
 
@@ -46,13 +51,13 @@ def clean(text: str) -> str:
 def _verdict(result: CallResult, nodeid: str) -> list[str]:
     turns = result.agent_turns
     ended = f"{result.end_reason} after {turns} agent turn{'' if turns == 1 else 's'}"
-    lines = _wrap(f"{nodeid}: {'; '.join(result.why_failed)}", indent=2)
-    lines += _wrap(f"ended: {ended}, {result.duration:.1f} s" + _detail(result), indent=2)
+    lines = wrap(f"{nodeid}: {'; '.join(result.why_failed)}", indent=2)
+    lines += wrap(f"ended: {ended}, {result.duration:.1f} s" + _detail(result), indent=2)
     verdicts = {"failed": False, "passed": True}
     for word, wanted in verdicts.items():
         names = [str(name) for name, value in result.signals.items() if value is wanted]
         if names:
-            lines += _wrap(f"{word}: {', '.join(names)}", indent=2)
+            lines += wrap(f"{word}: {', '.join(names)}", indent=2)
     return lines
 
 
@@ -78,17 +83,26 @@ def _database(result: CallResult) -> list[str]:
 
 
 def _change_lines(change: Change) -> list[str]:
-    where = " / ".join(str(part) for part in change.path)
-    expected = "absent" if change.kind == "added" else describe_value(change.expected)
-    actual = "absent" if change.kind == "removed" else describe_value(change.actual)
+    where = place_of(change)
+    expected, actual = describe_pair(change.expected, change.actual)
+    if change.kind == "added":
+        expected = "absent"
+    elif change.kind == "removed":
+        actual = "absent"
     line = f"  {where}: {expected} → {actual}"
     if len(line) <= WIDTH:
         return [line]
-    return [
-        *_wrap(f"  {where}:", indent=4),
-        _clip(f"      {expected}"),
-        _clip(f"    → {actual}"),
-    ]
+    return [*wrap(f"  {where}:", indent=4), _clip(f"      {expected}"), _clip(f"    → {actual}")]
+
+
+def place_of(change: Change) -> str:
+    """`table / record / field`, with the field's own path inside the record."""
+    table, *rest = (str(part) for part in change.path[:2])
+    head = ".".join([table, *rest])
+    if not change.where.startswith(head):
+        return change.where
+    field = change.where.removeprefix(head).removeprefix(".")
+    return " / ".join([table, *rest, *([field] if field else [])])
 
 
 def _writers(result: CallResult) -> list[str]:
@@ -106,7 +120,7 @@ def _call_lines(call: ToolCallSeen) -> list[str]:
     arguments = ", ".join(
         f"{name}={describe_value(value)}" for name, value in (call.arguments or {}).items()
     )
-    return _wrap(f"  turn {call.turn}: {call.name}({arguments})", indent=10, limit=3)
+    return wrap(f"  turn {call.turn}: {call.name}({arguments})", indent=10, limit=3)
 
 
 def writers_of(result: CallResult) -> list[ToolCallSeen]:
@@ -124,9 +138,7 @@ def writers_of(result: CallResult) -> list[ToolCallSeen]:
     return sorted(found.values(), key=lambda call: -order[id(call)])
 
 
-def _last_writer(
-    calls: Sequence[ToolCallSeen], path: Sequence[str | int]
-) -> ToolCallSeen | None:
+def _last_writer(calls: Sequence[ToolCallSeen], path: Sequence[str | int]) -> ToolCallSeen | None:
     record = tuple(str(part) for part in path[:2])
     reported = [call for call in calls if record in {tuple(map(str, w)) for w in call.writes}]
     if reported:
@@ -143,7 +155,7 @@ def _actions(result: CallResult) -> list[str]:
         return []
     lines = ["", "actions (reference → recorded):"]
     for difference in differences[:ACTIONS_SHOWN]:
-        lines += _wrap(f"  {difference.describe()}", indent=4, limit=3)
+        lines += wrap(f"  {difference.describe()}", indent=4, limit=3)
     more = len(differences) - ACTIONS_SHOWN
     return [*lines, *([f"  … {more} more"] if more > 0 else [])]
 
@@ -157,30 +169,32 @@ def _assertions(result: CallResult) -> list[str]:
             f"got {describe_value(verdict['actual'])}"
         )
         note = f" - {verdict['message']}" if verdict.get("message") else ""
-        lines += _wrap(f"  {verdict['func_name']}: {said}{note}", indent=4, limit=3)
+        lines += wrap(f"  {verdict['func_name']}: {said}{note}", indent=4, limit=3)
     return lines
 
 
-def _transcript(transcript: Sequence[Utterance]) -> list[str]:
-    if not transcript:
+def transcript(utterances: Sequence[Utterance]) -> list[str]:
+    """The last turns, each with its time and speaker."""
+    if not utterances:
         return ["", "transcript: nobody said anything"]
-    shown = transcript[-TRANSCRIPT_TURNS:]
-    skipped = len(transcript) - len(shown)
-    title = f"transcript (last {len(shown)} of {len(transcript)} turns):"
+    shown = utterances[-TRANSCRIPT_TURNS:]
+    skipped = len(utterances) - len(shown)
+    title = f"transcript (last {len(shown)} of {len(utterances)} turns):"
     lines = ["", title if skipped else "transcript:"]
     for utterance in shown:
         speaker = "caller" if utterance.role == "user" else utterance.role
         cut = " [cut off]" if utterance.partial else ""
-        lines += _wrap(
+        lines += wrap(
             f"  {utterance.start:6.2f}s {speaker:<6} {utterance.text}{cut}", indent=17, limit=4
         )
     return lines
 
 
-def _footer(nodeid: str, artifacts: str | None) -> list[str]:
+def footer(nodeid: str, artifacts: str | None) -> list[str]:
+    """Where the files are, and the command that runs just this item."""
     lines = [""]
     if artifacts:
-        lines += _wrap(f"artifacts: {artifacts}", indent=2)
+        lines += wrap(f"artifacts: {artifacts}", indent=2)
     return [*lines, f"rerun: pytest '{nodeid}'"]
 
 
@@ -191,7 +205,8 @@ def _cut(lines: list[str], limit: int, artifacts: str | None) -> list[str]:
     return [*lines[: limit - 1], _clip(f"… {len(lines) - limit + 1} more lines{where}")]
 
 
-def _wrap(text: str, *, indent: int, limit: int | None = None) -> list[str]:
+def wrap(text: str, *, indent: int, limit: int | None = None) -> list[str]:
+    """Fill to `WIDTH` columns; keep the text's own indent, indent what follows by `indent`."""
     lead = text[: len(text) - len(text.lstrip())]
     lines = textwrap.wrap(
         text.strip(),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.result import CallResult, Conversation, EndReason, Utterance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 NOT_APPLICABLE = "N/A"
 
@@ -94,7 +96,9 @@ def _timestamp(started_at: str, seconds: float) -> str:
 
 def _latencies(conversation: Conversation) -> list[dict[str, Any]]:
     """Text latency: from our message to the first text of the agent's turn."""
-    said = {(utterance.role, utterance.turn): utterance.text for utterance in conversation.transcript}
+    said = {
+        (utterance.role, utterance.turn): utterance.text for utterance in conversation.transcript
+    }
     return [
         {
             "user_transcript": said.get(("user", latency.turn), ""),
@@ -108,7 +112,7 @@ def _latencies(conversation: Conversation) -> list[dict[str, Any]]:
 
 def _token_usage(result: CallResult) -> dict[str, Mapping[str, int]]:
     sides: tuple[Any, ...] = ("agent", "user")
-    usage = {}
+    usage: dict[str, Mapping[str, int]] = {}
     for side in sides:
         tokens = result.tokens.get(side)
         usage[side] = {

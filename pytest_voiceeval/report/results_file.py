@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.result import CallResult, Conversation
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from pytest_voiceeval.call.result import CallResult, Conversation
 
 SCHEMA_VERSION = 1
 RESULTS_FILE = "results.jsonl"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from pytest_voiceeval.scenario.prompts import spell_out
 from pytest_voiceeval.scenario.turns import (
     ENDING_CALLS,
     Dialogue,
@@ -12,11 +13,10 @@ from pytest_voiceeval.scenario.turns import (
     ToolCall,
     check_dialogue,
 )
-from pytest_voiceeval.scenario.prompts import spell_out
 
 _GREETING = "Hello, thank you for calling. How can I help you today?"
 _OPENING = "Hi, I need some help, please."
-_ASKS_TO_WAIT = "Of course. Give me a moment while I see what I can do."
+_NOTHING_TO_DO = "I have checked, and there is nothing I need to change. Anything else I can do?"
 _AGREES = ("Yes, please go ahead.", "That sounds good, please carry on.", "Great, go on, please.")
 _REPORTS = (
     "All right, that is taken care of. Shall I go on?",
@@ -86,8 +86,8 @@ def _identify(authentication: Sequence[ToolCall]) -> Iterator[DialogueTurn]:
 def _work(calls: Sequence[ToolCall]) -> Iterator[DialogueTurn]:
     """Yield the turns of the work itself, the last of them asking for anything else."""
     if not calls:
-        yield _agent(_ASKS_TO_WAIT)
-        yield _user("Thank you, but that is all for now.")
+        yield _agent(_NOTHING_TO_DO)
+        yield _user(_NOTHING_ELSE)
         return
     steps = [calls[i : i + _CALLS_A_TURN] for i in range(0, len(calls), _CALLS_A_TURN)]
     for number, step in enumerate(steps[:-1]):

@@ -9,22 +9,26 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from pytest_voiceeval.scoring.edits import Pairs, find_edited
 from pytest_voiceeval.scoring.normalize import canonical_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 TABLE_LIMIT: Final = 1_000_000
 """Cells of the table for the longest common subsequence; larger lists use unique items only."""
 
-EDIT_LIMIT: Final = 2_500
-"""Pairs of left-over elements that are compared with each other to find edited ones."""
-
-_SAME_ELEMENT: Final = 0.5  # share of equal leaves from which on two elements are one, edited
-_FEWEST_LEAVES: Final = 3  # of an element that may have changed its very identity
-
-Pairs = list[tuple[int, int]]
+# (exact name, ending), the likeliest first
+_IDENTITY_NAMES: Final = (
+    ("id", ""),
+    ("", "_id"),
+    ("number", "_number"),
+    ("code", "_code"),
+    ("name", ""),
+)
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,17 @@ def align(expected: list[Any], actual: list[Any], *, ordered: bool) -> Alignment
             in one place and added in another.
     """
     field = identity_field(expected, actual)
-    left, right = _keys(expected, field), _keys(actual, field)
+    numbers: dict[Any, int] = {}
+    left, right = (_number(_keys(items, field), numbers) for items in (expected, actual))
     pairs = common_subsequence(left, right) if ordered else _multiset(left, right)
-    for gap in list(_gaps(pairs, len(left), len(right), ordered=ordered)):
-        edits = _Edits(expected, actual, field, ordered=ordered)
-        pairs += [pair for pair in edits.find(*gap) if left[pair[0]] != right[pair[1]]]
+    for removed, added in list(_gaps(pairs, len(left), len(right), ordered=ordered)):
+        edits = find_edited(
+            {i: expected[i] for i in removed},
+            {j: actual[j] for j in added},
+            identified=field is not None,
+            ordered=ordered,
+        )
+        pairs += edits
     return _alignment(sorted(pairs), len(left), len(right), field)
 
 
@@ -93,12 +103,15 @@ def _keys(items: list[Any], field: str | None) -> list[Any]:
     return [canonical_text(item) if field is None else item[field] for item in items]
 
 
+def _number(keys: list[Any], numbers: dict[Any, int]) -> list[int]:
+    """Stand small numbers in for keys, which may be long texts."""
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
+
+
 def _rank(field: str) -> int:
     """How likely a field names its element: 1 is best, 0 is not at all."""
-    if field == "id":
-        return 1
-    for rank, ending in enumerate(("_id", "_number", "code", "name"), start=2):
-        if field.endswith(ending):
+    for rank, (exact, ending) in enumerate(_IDENTITY_NAMES, start=1):
+        if field == exact or (ending and field.endswith(ending)):
             return rank
     return 0
 
@@ -161,15 +174,16 @@ def _by_unique_items(left: Sequence[Any], right: Sequence[Any]) -> Pairs:
     """Longest rising run of the items that are unique on both sides."""
     once_left, once_right = Counter(left), Counter(right)
     place = {key: j for j, key in enumerate(right) if once_right[key] == 1}
-    candidates = [(i, place[key]) for i, key in enumerate(left) if once_left[key] == 1 and key in place]
-    tails: list[int] = []  # smallest end of a run of each length
-    chain: list[tuple[tuple[int, int], int | None]] = []  # a pair, and the one before it
-    ends: list[int] = []
-    for number, (_, j) in enumerate(candidates):
-        length = bisect_left(tails, j)
-        tails[length : length + 1] = [j]
-        chain.append((candidates[number], ends[length - 1] if length else None))
-        ends[length : length + 1] = [number]
+    tails: list[int] = []  # the smallest last place of a run of each length
+    ends: list[int] = []  # and which link of the chain it is
+    chain: list[tuple[tuple[int, int], int | None]] = []  # a pair, and the link before it
+    for i, key in enumerate(left):
+        if once_left[key] != 1 or key not in place:
+            continue
+        length = bisect_left(tails, place[key])
+        tails[length : length + 1] = [place[key]]
+        ends[length : length + 1] = [len(chain)]
+        chain.append(((i, place[key]), ends[length - 1] if length else None))
     return _unwind(chain, ends[-1] if ends else None)
 
 

@@ -72,4 +72,5 @@ def _cut(text: str, start: int, limit: int) -> str:
     start = max(0, min(start, len(text) - limit))
     before = f"… ({start} before) " if start else ""
     after = len(text) - start - limit
-    return f"{before}{text[start : start + limit]}" + (f" … ({after} more characters)" * (after > 0))
+    rest = f" … ({after} more characters)" if after else ""
+    return f"{before}{text[start : start + limit]}{rest}"

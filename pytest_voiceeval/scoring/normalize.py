@@ -16,10 +16,12 @@ with a `StateError` that names the place.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pytest_voiceeval.scoring.paths import format_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 ORDER_INDEPENDENT_LIST_FIELDS: Final = frozenset(
     {
@@ -74,7 +76,7 @@ class StateError(ValueError):
         return f"the state cannot be compared: at {self.path}: {self.problem}"
 
 
-class _Fault(Exception):  # noqa: N818 - never leaves this module
+class _Fault(Exception):
     """A problem on its way up; each container it passes adds itself and the key."""
 
     def __init__(self, problem: str) -> None:
@@ -116,7 +118,15 @@ def canonical_text(state: Any, *, sort: bool = True) -> str:
     Raises:
         StateError: Something in it is not JSON.
     """
-    return _encode(canonical(state, sort=sort))
+    return plain_text(canonical(state, sort=sort))
+
+
+def plain_text(value: Any) -> str:
+    """Write a value that is canonical already."""
+    try:
+        return _COMPACT.encode(value)
+    except RecursionError:
+        raise StateError(format_path(()), "nested too deeply to be written") from None
 
 
 def canonical_copy(state: Any, *, sort: bool = True) -> Any:
@@ -142,13 +152,6 @@ def is_null_text(text: str) -> bool:
     return text[:1] in _NULL_STARTS and text.strip().lower() in _NULL_WORDS
 
 
-def _encode(value: Any) -> str:
-    try:
-        return _COMPACT.encode(value)
-    except RecursionError:
-        raise StateError(format_path(()), "nested too deeply to be written") from None
-
-
 def _walk(value: Any, fields: _Fields) -> Any:
     return _HANDLERS.get(type(value), _walk_foreign)(value, 0, fields)
 
@@ -157,12 +160,13 @@ def _walk(value: Any, fields: _Fields) -> Any:
 # and text is passed over by its first character: a call per value would double their time.
 
 
-def _walk_dict(obj: dict[Any, Any], depth: int, fields: _Fields) -> dict[str, Any]:  # noqa: C901
+def _walk_dict(obj: dict[Any, Any], depth: int, fields: _Fields) -> Any:  # noqa: C901, PLR0912
     """Normalise a dictionary; copied only once something in it changes."""
     if depth >= MAX_DEPTH:
         raise _TooDeep
     out = obj
     key: Any = ""
+    new: Any
     try:
         for key, value in obj.items():
             if type(key) is not str:
@@ -191,12 +195,13 @@ def _walk_dict(obj: dict[Any, Any], depth: int, fields: _Fields) -> dict[str, An
     return out
 
 
-def _walk_list(obj: list[Any], depth: int, fields: _Fields) -> list[Any]:
+def _walk_list(obj: list[Any], depth: int, fields: _Fields) -> Any:
     """Normalise a list; copied only once something in it changes."""
     if depth >= MAX_DEPTH:
         raise _TooDeep
     out = obj
     index = 0
+    new: Any
     try:
         for index, value in enumerate(obj):
             if (kind := type(value)) is str:
@@ -217,9 +222,8 @@ def _walk_list(obj: list[Any], depth: int, fields: _Fields) -> list[Any]:
     return out
 
 
-def _walk_tuple(obj: tuple[Any, ...], depth: int, fields: _Fields) -> list[Any]:
-    copied: list[Any] = _walk_copy(obj, list(obj), depth, fields)
-    return copied
+def _walk_tuple(obj: tuple[Any, ...], depth: int, fields: _Fields) -> Any:
+    return _walk_copy(obj, list(obj), depth, fields)
 
 
 def _walk_copy(original: object, copy: Any, depth: int, fields: _Fields) -> Any:
@@ -269,7 +273,7 @@ def _walk_foreign(value: Any, depth: int, fields: _Fields) -> Any:
 
 
 def _walk_decimal(value: Any) -> float | int:
-    from decimal import Decimal  # noqa: PLC0415 - hardly any state needs it
+    from decimal import Decimal  # hardly any state needs it
 
     if not isinstance(value, Decimal):
         _refuse(value)

@@ -58,7 +58,7 @@ def validate_parameters(
         ToolError: A field is bad: with its rule's `error_type`, or `invalid_parameter` when no
             bad field has a rule.
     """
-    from pydantic import ValidationError  # noqa: PLC0415 - see the module's docstring
+    from pydantic import ValidationError
 
     try:
         return model.model_validate(dict(arguments))

@@ -202,7 +202,7 @@ def _unknown_text(name: str, domain: str) -> str:
     own, shared = _tools_of(domain), _tools_of(DEFAULT_DOMAIN)
     where = f"domain {domain!r}" + ("" if domain == DEFAULT_DOMAIN else " or in 'default'")
     functions = [function_name_of(tool) for tool in (*own.values(), *shared.values())]
-    hint = _closest(str(name), [*own, *shared, *functions])
+    hint = _closest(name, functions if name.islower() else [*own, *shared])
     return f"no tool {name!r} in {where}.{hint} Available: {', '.join(sorted({*own, *shared}))}"
 
 

@@ -25,7 +25,7 @@ from pytest_voiceeval.wire.errors import (
     WireError,
 )
 from pytest_voiceeval.wire.frames import AudioFrame, Frame, MessageFrame, encode
-from pytest_voiceeval.wire.opening import explain_early_end, explain_end, open_socket
+from pytest_voiceeval.wire.opening import break_off, explain_early_end, explain_end, open_socket
 from pytest_voiceeval.wire.reading import MessageReader, Warnings
 from pytest_voiceeval.wire.replies import Replies, payload_of
 from pytest_voiceeval.wire.rtvi import Envelope
@@ -268,7 +268,7 @@ class Connection:
             ) from None
 
     async def _send(self, frame: Frame, name: str) -> None:
-        from websockets.exceptions import ConnectionClosed  # noqa: PLC0415 - loaded by then
+        from websockets.exceptions import ConnectionClosed
 
         data = encode(frame)
         limit = self.options.max_outgoing
@@ -303,7 +303,7 @@ class Connection:
     # Reading
 
     async def _read(self) -> None:
-        from websockets.exceptions import ConnectionClosed  # noqa: PLC0415 - loaded by then
+        from websockets.exceptions import ConnectionClosed
 
         error: WireError | None = ProtocolBroken(
             f"{self.where}: reading stopped by a fault of our own, raised on closing"
@@ -319,7 +319,7 @@ class Connection:
         finally:
             self._end(None if self._closing else error)
         if self._error is not None and not self.peer_closed:
-            await self._socket.close(1002, "protocol error")
+            await break_off(self._socket)
 
     def _end(self, error: WireError | None) -> None:
         self._error = error
@@ -384,7 +384,8 @@ class Connection:
         self._replies.fail(self._failure())
         try:
             async with asyncio.timeout(seconds):
-                await self._socket.close()
+                if self._error is None:  # else it is closed, or the reader is closing it
+                    await self._socket.close()
                 await asyncio.wait({self._reading})
         except TimeoutError:
             self._warnings.add(f"no closing handshake within {seconds:g} s (close deadline)")

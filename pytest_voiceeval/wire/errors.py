@@ -5,8 +5,6 @@ their facts as attributes, are rebuilt from ``args`` alone (so they survive pick
 processes) and never hold a URL that was not masked first.
 """
 
-# ruff: noqa: N818 - the names say what happened, as in "connection lost"
-
 from __future__ import annotations
 
 _CLOSE_CODES = {

@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 import ssl
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pytest_voiceeval.wire.errors import (
@@ -56,7 +57,7 @@ async def open_socket(
     Raises:
         ConnectFailed: It could not be opened; the text says why.
     """
-    from websockets.exceptions import WebSocketException  # noqa: PLC0415 - see the module
+    from websockets.exceptions import WebSocketException
 
     check_url(url)
     try:
@@ -71,7 +72,7 @@ async def open_socket(
 
 
 def _opening(url: str, close_seconds: float, options: WireOptions) -> Awaitable[ClientConnection]:
-    from websockets.asyncio.client import connect  # noqa: PLC0415 - see the module
+    from websockets.asyncio.client import connect
 
     class Direct(connect):
         def process_redirect(self, exc: Exception) -> Exception | str:
@@ -98,7 +99,7 @@ def _quiet_logger() -> logging.Logger:
 
 
 def _describe(exc: Exception) -> str:
-    from websockets.exceptions import InvalidStatus, ProxyError  # noqa: PLC0415
+    from websockets.exceptions import InvalidStatus, ProxyError
 
     if isinstance(exc, InvalidStatus):
         return _describe_status(exc.response)
@@ -175,3 +176,21 @@ def explain_early_end(lost: ConnectionLost, where: str) -> HandshakeFailed:
         lost.code,
         lost.reason,
     )
+
+
+async def break_off(websocket: ClientConnection) -> None:
+    """Close with 1002 (protocol error), dropping what still arrives.
+
+    Messages nobody takes would keep the bot's answer to our close frame behind them.
+    """
+    async with asyncio.TaskGroup() as group:
+        group.create_task(websocket.close(1002, "protocol error"))
+        group.create_task(_discard(websocket))
+
+
+async def _discard(websocket: ClientConnection) -> None:
+    from websockets.exceptions import ConnectionClosed
+
+    with suppress(ConnectionClosed):
+        while True:
+            await websocket.recv()

@@ -9,8 +9,8 @@ from pytest_voiceeval.wire.errors import ConnectFailed
 
 MASK = "***"
 
-_AUTHORITY = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*:)?//(?P<rest>.*)$", re.DOTALL)
-_HOST = re.compile(r"^(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?$")
+# User part (greedy: a raw "/" in a password puts the "@" into the path), then host, port and path.
+_PLACE = re.compile(r"(?P<user>.*@)?(?P<rest>(\[[^\]/]*\]|[^:/\[\]]*)(:[0-9]*)?(/.*)?)", re.DOTALL)
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]")
 
 
@@ -18,8 +18,8 @@ def mask_url(url: str) -> str:
     """Return the URL with everything that may be a secret replaced by ``***``.
 
     Masked are the user part, the value of every query parameter (there is no safe list of names),
-    a query without names, and the fragment. Scheme, host, port and path stay. Text that is no
-    proper URL is masked as far as it could hold a password, never returned as it is.
+    a query without names, and the fragment. Scheme, host, port and path stay, unless the text is no
+    proper URL: then a password may hide anywhere, and only the scheme stays.
 
     Args:
         url: Any text given as a URL.
@@ -27,32 +27,28 @@ def mask_url(url: str) -> str:
     Returns:
         Text that is safe to print on one line.
     """
-    bare, hash_mark, _ = url.partition("#")
+    bare, hash_mark, fragment = url.partition("#")
     base, question_mark, query = bare.partition("?")
-    masked = _mask_base(base)
+    parameters = re.split("[&;]", query)
+    scheme, slashes, place = base.partition("://") if "://" in base else ("", "", base)
+    match = _PLACE.fullmatch(place)
+    # A raw "?" or "#" in a password ends the authority early and leaves the "@" behind it.
+    stray = any("@" in text.partition("=")[0] for text in [fragment, *parameters])
+    if match is None or stray or (slashes and not scheme.isalnum()):
+        return f"{scheme}://{MASK}" if slashes and scheme.isalnum() else MASK
+    masked = f"{scheme}{slashes}{MASK + '@' if match['user'] else ''}{match['rest']}"
     if question_mark:
-        masked += "?" + "&".join(_mask_parameter(part) for part in re.split("[&;]", query))
-    if hash_mark:
-        masked += "#" + MASK
-    return _UNPRINTABLE.sub("_", masked)
-
-
-def _mask_base(base: str) -> str:
-    match = _AUTHORITY.match(base)
-    scheme, rest = (match["scheme"] or "", match["rest"]) if match else ("", base)
-    slashes = "//" if match else ""
-    # A raw "/" in a password moves the "@" into what parses as the path, so look at all of it.
-    user, at, host_and_path = rest.rpartition("@")
-    authority, slash, path = host_and_path.partition("/")
-    if not _HOST.match(authority):
-        # "user:pa" of "user:pa?ss@host": what looks like a port is the start of a password.
-        authority = MASK
-    return f"{scheme}{slashes}{MASK + at if user or at else ''}{authority}{slash}{path}"
+        masked += "?" + "&".join(map(_mask_parameter, parameters))
+    return _one_line(masked + (hash_mark + MASK if hash_mark else ""))
 
 
 def _mask_parameter(part: str) -> str:
     name, equals, _ = part.partition("=")
     return f"{name}={MASK}" if equals else MASK
+
+
+def _one_line(text: str) -> str:
+    return _UNPRINTABLE.sub("_", text)
 
 
 def check_url(url: str) -> None:

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_voiceeval.data.artifacts import load_db_artifact, load_yaml
 from pytest_voiceeval.data.errors import DataError, MissingData
 from pytest_voiceeval.data.fingerprint import fingerprint
-from pytest_voiceeval.data.json_text import parse_json, read_text
+from pytest_voiceeval.data.json_text import read_text
 from pytest_voiceeval.data.root import get_eval_data_root, shipped_data_root
+
+from .dataset import Dataset, is_record_id, load_dataset
 
 UPSTREAM_POLICY = "58631672139be47f767c367894919d64091832b0113b099443dcd645609209bd"
 """SHA-256 of the benchmark's own `airline_agent.yaml`, trailing whitespace of lines dropped."""
-
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
-_LEADING_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\]{1,64})"')
-
-
-class MissingRecord(DataError, KeyError):
-    """The dataset has no record of this id."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +38,18 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordLine:
-    """Where one record is, found without reading it.
+class Policy:
+    """What the data's own agent file says.
 
     Attributes:
-        id: the record's id; for a line without a readable one, `line <number>`.
-        number: the line, counted from 1.
-        start: its first byte.
-        size: its length in bytes.
-        problem: why the record cannot be used, or None.
+        role: who the agent is, as a full sentence.
+        description: what it is for.
+        instructions: all of its rules, as they stand there.
     """
 
-    id: str
-    number: int
-    start: int
-    size: int
-    problem: str | None = None
-
-    @property
-    def short_name(self) -> str:
-        """The id as part of a scenario's name: `1.1.2` is `1_1_2`."""
-        return re.sub(r"\W", "_", self.id)
+    role: str
+    description: str
+    instructions: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,154 +83,76 @@ def find_layout() -> Layout:
         if layout.dataset.is_file():
             return layout
     looked = " nor ".join(str(layout.dataset.relative_to(root)) for layout in layouts)
-    problem = f"no eva_airline data below the data root: found neither {looked}"
+    problem = f"no data of eva_airline below this data root: found neither {looked}"
     raise MissingData(problem, path=root)
 
 
-def _layouts(root: Path) -> tuple[Layout, ...]:
-    ours = root / "eva_airline"
-    benchmark = root / "data"
+def _layouts(root: Path) -> tuple[Layout, Layout]:
+    ours, benchmark = root / "eva_airline", root / "data"
+    benchmark_policy = root / "configs" / "agents" / "airline_agent.yaml"
     return (
         Layout(root, ours / "eva_airline_dataset.jsonl", ours / "airline_agent.yaml", ours),
         Layout(
             root,
             benchmark / "airline_dataset.jsonl",
-            root / "configs" / "agents" / "airline_agent.yaml",
+            benchmark_policy,
             benchmark / "airline_scenarios",
         ),
     )
 
 
-def record_lines(layout: Layout) -> list[RecordLine]:
-    """List the records of the dataset in order, without parsing what follows their ids.
-
-    A line without a usable id, and both lines of an id that appears twice, are listed with their
-    problem; all others stay usable.
+def current_dataset() -> Dataset:
+    """List the records of the copy in use.
 
     Raises:
-        MissingData: there is no such file.
+        MissingData: there are no data.
     """
-    first: dict[str, int] = {}
-    lines: list[RecordLine] = []
-    for line in _lines(layout.dataset):
-        earlier = first.setdefault(line.short_name, len(lines))
-        if earlier != len(lines):
-            other = lines[earlier]
-            problem = f"the records of lines {other.number} and {line.number} have one id"
-            lines[earlier] = replace(other, problem=f"{problem}, {line.id!r}")
-            continue
-        lines.append(line)
-    return lines
+    return load_dataset(find_layout().dataset)
 
 
-def _lines(dataset: Path) -> Iterator[RecordLine]:
-    start = 0
-    with dataset.open("rb") as file:
-        for number, content in enumerate(file, 1):
-            if content.strip():
-                yield _line(content, number, start)
-            start += len(content)
-
-
-def _line(content: bytes, number: int, start: int) -> RecordLine:
-    match = _LEADING_ID.match(content)
-    found = match[1].decode("utf-8", "replace") if match else _parsed_id(content)
-    place = RecordLine(f"line {number}", number, start, len(content))
-    if found is None:
-        return replace(place, problem="the record has no readable 'id'")
-    if not _ID.fullmatch(found):
-        return replace(place, problem=f"the id {found!r} cannot name a file and a scenario")
-    return replace(place, id=found)
-
-
-def _parsed_id(content: bytes) -> str | None:
-    """Read the id of a record that does not begin with it."""
-    try:
-        record = json.loads(content)
-    except ValueError:
-        return None
-    found = record.get("id") if isinstance(record, dict) else None
-    return found if isinstance(found, str) else None
-
-
-def read_record(layout: Layout, eva_id: str) -> dict[str, Any]:
-    """Read one record of the dataset.
-
-    Raises:
-        MissingRecord: no line has this id.
-        DataError: the line cannot be used; the text names file and line.
-    """
-    line = next((line for line in _index(layout.dataset) if line.id == eva_id), None)
-    if line is None:
-        raise MissingRecord(f"no record has the id {eva_id!r}", path=layout.dataset)
-    if line.problem:
-        raise DataError(line.problem, path=layout.dataset, line=line.number)
-    return _parse_record(layout.dataset, line)
-
-
-def _parse_record(dataset: Path, line: RecordLine) -> dict[str, Any]:
-    with dataset.open("rb") as file:
-        file.seek(line.start)
-        content = file.read(line.size)
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8: {error}", path=dataset, line=line.number) from None
-    record = parse_json(text, path=dataset, first_line=line.number)
-    if not isinstance(record, dict):
-        raise DataError("a record is a JSON object", path=dataset, line=line.number)
-    return record
-
-
-def _index(dataset: Path) -> list[RecordLine]:
-    stat = dataset.stat()
-    return _index_of(dataset, stat.st_mtime_ns, stat.st_size)
-
-
-@functools.lru_cache(maxsize=4)
-def _index_of(dataset: Path, _mtime_ns: int, _size: int) -> list[RecordLine]:
-    return record_lines(Layout(dataset.parent, dataset, dataset, dataset.parent))
-
-
-def record_place(layout: Layout, eva_id: str) -> str:
-    """Return `file:line` of a record, for error texts."""
-    line = next((line for line in _index(layout.dataset) if line.id == eva_id), None)
-    return f"{layout.dataset}:{line.number}" if line else str(layout.dataset)
-
-
-def read_database(layout: Layout, eva_id: str) -> dict[str, Any]:
+def read_database(eva_id: str) -> dict[str, Any]:
     """Read the initial database of one record.
 
     Raises:
+        MissingData: there are no data, or no database of this id.
         DataError: the id cannot name a file, or the database cannot be read.
-        MissingData: there is no such file.
     """
-    if not _ID.fullmatch(eva_id):
-        raise DataError(f"the id {eva_id!r} cannot name a file", path=layout.databases)
-    return load_db_artifact(layout.databases / f"{eva_id}.json")
+    folder = find_layout().databases
+    if not is_record_id(eva_id):
+        raise DataError(f"the id {eva_id!r} cannot name a file", path=folder)
+    return load_db_artifact(folder / f"{eva_id}.json")
 
 
-def read_policy(layout: Layout) -> dict[str, str]:
-    """Read `role`, `description` and `instructions` of the agent.
+def read_policy() -> Policy:
+    """Read the agent file of the copy in use.
 
     Raises:
-        MissingData: there is no such file.
-        DataError: it is not YAML, or one of the three is not a text.
+        MissingData: there are no data, or no such file.
+        DataError: it is not YAML, or one of the three texts is missing.
     """
-    content = load_yaml(layout.policy)
-    keys = ("role", "description", "instructions")
+    file = find_layout().policy
+    if not file.is_file():
+        raise MissingData("the agent's policy is missing", path=file)
+    stat = file.stat()
+    return _policy(file, stat.st_mtime_ns, stat.st_size)
+
+
+@functools.lru_cache(maxsize=4)
+def _policy(file: Path, _mtime_ns: int, _size: int) -> Policy:
+    content = load_yaml(file)
     found = content if isinstance(content, dict) else {}
-    for key in keys:
-        if not isinstance(found.get(key), str) or not found[key].strip():
-            raise DataError(f"{key!r} must be a text that is not empty", path=layout.policy)
-    return {key: found[key] for key in keys}
+    texts = {key: found.get(key) for key in ("role", "description", "instructions")}
+    for key, text in texts.items():
+        if not isinstance(text, str) or not text.strip():
+            raise DataError(f"{key!r} must be a text that is not empty", path=file)
+    return Policy(**{key: str(text) for key, text in texts.items()})
 
 
 def edition() -> Edition:
     """Tell which copy of the data is in use; reads all of it.
 
     Raises:
-        MissingData: there are none, or files are missing.
+        MissingData: there are no data, or files of it are missing.
     """
     layout = find_layout()
     files = (layout.dataset, layout.policy, *sorted(layout.databases.glob("*.json")))
@@ -260,6 +162,5 @@ def edition() -> Edition:
 def _edition_name(layout: Layout) -> str:
     if layout.root.resolve() == shipped_data_root().resolve():
         return "voiceeval"
-    lines = read_text(layout.policy).split("\n")
-    text = "\n".join(line.rstrip() for line in lines)
+    text = "\n".join(line.rstrip() for line in read_text(layout.policy).split("\n"))
     return "upstream" if hashlib.sha256(text.encode()).hexdigest() == UPSTREAM_POLICY else "custom"

@@ -63,7 +63,7 @@ class AirlineTool(StandardSchemaTool):
         """Do the work on `db` for the checked parameters `call`."""
 
     def _execute(self, /, **arguments: Any) -> dict[str, Any]:
-        from . import params  # noqa: PLC0415 - pydantic is needed by calls only
+        from . import params
 
         call = validate_parameters(self._model(), arguments, params.RULES)
         db = self.shared_state.get("db")
@@ -72,7 +72,7 @@ class AirlineTool(StandardSchemaTool):
         return self._run(db, call)
 
     def _model(self) -> type[BaseModel]:
-        from . import params  # noqa: PLC0415 - pydantic is needed by calls only
+        from . import params
 
         model: type[BaseModel] = getattr(params, self.parameters)
         return model

@@ -1,13 +1,17 @@
-"""A scripted agent: a WebSocket server that speaks our frames and misbehaves as a test asks it to."""
+"""A scripted agent: a WebSocket server that speaks our frames and misbehaves as a test wants."""
 
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
@@ -81,11 +85,13 @@ class FakeAgent:
         url: Where it listens.
         visits: Connections it accepted.
         close_codes: The code of each connection that ended.
+        idle: Set while no client is connected.
     """
 
     url: str = ""
     visits: int = 0
     close_codes: list[int | None] = field(default_factory=list)
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def open_visits(self) -> int:
@@ -101,10 +107,12 @@ class Serve(Protocol):
 @asynccontextmanager
 async def _serve(script: Script, **options: Any) -> AsyncIterator[FakeAgent]:
     agent = FakeAgent()
+    agent.idle.set()
     faults: list[BaseException] = []
 
     async def visit(websocket: ServerConnection) -> None:
         agent.visits += 1
+        agent.idle.clear()
         try:
             await script(Visit(websocket, agent.visits))
         except ConnectionClosed:
@@ -115,6 +123,8 @@ async def _serve(script: Script, **options: Any) -> AsyncIterator[FakeAgent]:
         finally:
             await websocket.close()
             agent.close_codes.append(websocket.close_code)
+            if not agent.open_visits:
+                agent.idle.set()
 
     host = options.pop("host", "127.0.0.1")
     async with serve(visit, host, 0, **options) as server:
@@ -122,8 +132,7 @@ async def _serve(script: Script, **options: Any) -> AsyncIterator[FakeAgent]:
         agent.url = f"ws://[{host}]:{port}" if ":" in host else f"ws://{host}:{port}"
         yield agent
         async with asyncio.timeout(5):
-            while agent.open_visits:
-                await asyncio.sleep(0.005)
+            await agent.idle.wait()
     for fault in faults:
         raise fault
 
@@ -135,3 +144,61 @@ def serve_agent() -> Serve:
     A script's own failure fails the test, and so does a client that stays connected.
     """
     return _serve
+
+
+class Child:
+    """A script of this folder, running in a process of its own; ends when its stdin closes."""
+
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self._process = process
+        self._log = log
+
+    def write(self, line: str) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def line(self) -> str:
+        """Return its next line of output; fail with its log if there is none in a minute."""
+        assert self._process.stdout
+        readable, _, _ = select.select([self._process.stdout], [], [], 60)
+        line = self._process.stdout.readline() if readable else ""
+        assert line, f"the child said nothing; its log ends:\n{self._log.read_text()[-3000:]}"
+        return line.strip()
+
+
+class StartChild(Protocol):
+    """What the fixture ``start_child`` gives."""
+
+    def __call__(self, script: str) -> AbstractContextManager[Child]: ...
+
+
+@pytest.fixture(scope="session")
+def start_child(tmp_path_factory: pytest.TempPathFactory) -> StartChild:
+    """``with start_child("script.py") as child``: Pipecat stays out of the tests' own process."""
+
+    @contextmanager
+    def start(script: str) -> Iterator[Child]:
+        path = Path(__file__).with_name(script)
+        log = tmp_path_factory.mktemp("child") / f"{script}.log"
+        with (
+            log.open("w") as stderr,
+            subprocess.Popen(
+                [sys.executable, str(path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            ) as process,
+        ):
+            try:
+                yield Child(process, log)
+            finally:
+                assert process.stdin
+                process.stdin.close()
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+
+    return start

@@ -206,9 +206,8 @@ async def test_busy_bot_that_becomes_free(serve_agent: Serve) -> None:
     async def script(visit: Visit) -> None:
         await (refuse(visit) if visit.number < 3 else polite(visit))
 
-    async with serve_agent(script) as agent:
-        async with connect(agent.url, QUICK, busy_retry=True) as conn:
-            assert conn.ready.type == "bot-ready"
+    async with serve_agent(script) as agent, connect(agent.url, QUICK, busy_retry=True) as conn:
+        assert conn.ready.type == "bot-ready"
     assert agent.visits == 3
 
 

@@ -59,9 +59,13 @@ def wait_until_gone(pids: list[int], seconds: float = 10.0) -> None:
         time.sleep(0.02)
 
 
+def is_logged(log: Path, text: str) -> bool:
+    return log.exists() and text in log.read_text()
+
+
 async def until_logged(log: Path, text: str) -> None:
     async with asyncio.timeout(10):
-        while not (log.exists() and text in log.read_text()):  # noqa: ASYNC110 - a file
+        while not is_logged(log, text):  # noqa: ASYNC110 - a file
             await asyncio.sleep(0.01)
 
 

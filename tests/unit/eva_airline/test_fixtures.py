@@ -71,14 +71,10 @@ class Record:
         return list(self.db["journeys"].values())
 
     @property
-    def turns(self) -> list[Json]:
-        return cast("list[Json]", self.fields["reference_dialogue"])
-
-    @property
     def calls(self) -> Calls:
         """The calls of the dialogue before the one that ends it."""
-        calls = [call for turn in self.turns for call in turn.get("calls", ())]
-        return [(c["name"], c["arguments"]) for c in calls if c["name"] != "end_conversation"]
+        made = [c for turn in self.fields["reference_dialogue"] for c in turn.get("calls", ())]
+        return [(c["name"], c["arguments"]) for c in made if c["name"] != "end_conversation"]
 
     @property
     def forbidden(self) -> Calls:
@@ -191,7 +187,7 @@ def test_the_invariants_hold_in_the_upstream_edition(upstream_root: Path) -> Non
     assert {name: texts for name, texts in broken.items() if texts} == {}
 
 
-def _second_seat(db: Json) -> None:
+def _second_passenger(db: Json) -> None:
     db["reservations"]["H7QMV4"]["passengers"].append({"passenger_id": "PAX001"})
 
 
@@ -200,7 +196,7 @@ def _second_seat(db: Json) -> None:
     [
         (lambda db: db.pop("refunds"), "no table refunds"),
         (lambda db: db.update(hotel={}), "unknown table hotel"),
-        (_second_seat, "passenger ids ['PAX001', 'PAX001']"),
+        (_second_passenger, "passenger ids ['PAX001', 'PAX001']"),
         (lambda db: db["journeys"].pop("FL_LQ512_20261030"), "FL_LQ512_20261030 has no such"),
         (lambda db: db["journeys"].pop("FL_LQ611_20261104"), "no journey FL_LQ611_20261104"),
         (lambda db: db["journeys"]["FL_LQ522_20261104"].update(num_stops=1), "num_stops"),
@@ -218,7 +214,7 @@ def test_a_broken_database_is_noticed(spoil: Callable[[Json], Any], complaint: s
 # --- what our own edition promises beyond the format --------------------------------------------
 
 
-def test_the_five_seeds_are_here_and_nothing_else() -> None:
+def test_the_seeds_are_here_and_every_database_has_its_record() -> None:
     assert {"1.1.2", "2.1.1", "3.1.3", "5.1.1", "7.2.1"} <= set(OURS)
     assert {path.stem for path in FOLDER.glob("*.json")} == set(OURS)
 
@@ -232,7 +228,7 @@ def test_a_record_has_exactly_the_agreed_fields(record: Record) -> None:
     assert user["user_persona_id"] == {"woman": 1, "man": 2}[user["gender"]]
     assert len(user["user_persona"]) <= 300, "prompts take the first 300 characters"
     assert 0 < goal["high_level_user_goal"].find(". ") < 200, "descriptions take whole sentences"
-    assert goal["starting_utterance"] == record.turns[1]["text"]
+    assert goal["starting_utterance"] == record.fields["reference_dialogue"][1]["text"]
     assert list(record.db) == ["_current_date", *TABLES]
     assert 2 <= len(record.db["journeys"]) <= 12
     assert {" ".join(s) for j in record.journeys for s in j["segments"]} == {SEGMENT}

@@ -118,6 +118,24 @@ def test_waiting_and_validity_times_are_those_of_the_tools() -> None:
     assert f"good for {credit['valid_months']} months" in rule("R3")
 
 
+DISRUPTIONS = {
+    f"{path.stem} {key}": disruption
+    for path in sorted(FOLDER.glob("*.json"))
+    for key, disruption in load_db_artifact(path)["disruptions"].items()
+}
+
+
+@pytest.mark.parametrize("disruption", DISRUPTIONS.values(), ids=DISRUPTIONS)
+def test_disruption_records_grant_what_the_policy_says(disruption: dict[str, Any]) -> None:
+    granted, minutes = disruption["passenger_entitled_to"], disruption["delay_minutes"] or 0
+    cancelled = disruption["disruption_type"] == "cancellation"
+    assert disruption["is_irrops"] == granted["fee_waiver"] == (cancelled or minutes >= 120)
+    assert granted["refund_option"] == (cancelled or minutes >= 240)
+    assert granted["rebooking_window_days"] == (7 if granted["fee_waiver"] else 0)
+    assert "120 minutes or more" in rule("D2")
+    assert "240 minutes or more" in rule("D3")
+
+
 def test_every_gold_note_cites_rules_that_the_policy_has() -> None:
     labels = re.findall(r"- \*\*([A-Z]\d)\b", POLICY["instructions"])
     notes = [

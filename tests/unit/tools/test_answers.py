@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_voiceeval.tools.answers import (
@@ -31,14 +33,16 @@ NO_DATA = "Completed with no data returned."
     ],
     ids=repr,
 )
-def test_an_empty_answer_gets_words(answer, expected):
+def test_an_empty_answer_gets_words(answer: Any, expected: Any) -> None:
     assert normalize_answer(answer) == expected
-    assert type(normalize_answer(answer).get("result", answer) if not answer else answer) is type(
-        answer
-    )
 
 
-class _Unprintable(Exception):
+def test_false_is_not_told_as_zero() -> None:
+    assert normalize_answer(False)["result"] is False
+    assert normalize_answer(0)["result"] is not False
+
+
+class _UnprintableError(Exception):
     def __str__(self) -> str:
         raise RuntimeError
 
@@ -49,16 +53,16 @@ class _Unprintable(Exception):
         (ValueError("bad row"), "ValueError: bad row"),
         (TimeoutError(), "TimeoutError"),
         (KeyError("db"), "KeyError: 'db'"),
-        (_Unprintable(), "_Unprintable: (its text cannot be printed)"),
+        (_UnprintableError(), "_UnprintableError: (its text cannot be printed)"),
     ],
     ids=["text", "no text", "key error", "broken text"],
 )
-def test_a_crash_names_its_type(error, message):
+def test_a_crash_names_its_type(error: Any, message: str) -> None:
     expected = {"status": "error", "error_type": "execution_error", "message": message}
     assert crash_answer(error) == expected
 
 
-def test_a_tool_error_is_an_answer_and_an_exception_with_its_text():
+def test_a_tool_error_is_an_answer_and_an_exception_with_its_text() -> None:
     error = ToolError("not_found", "Reservation ABC123 not found")
     assert str(error) == "Reservation ABC123 not found"
     assert error.answer() == {
@@ -79,7 +83,7 @@ def test_a_tool_error_is_an_answer_and_an_exception_with_its_text():
     ],
     ids=repr,
 )
-def test_only_the_status_makes_an_error(answer, expected):
+def test_only_the_status_makes_an_error(answer: Any, expected: Any) -> None:
     assert is_error(answer) is expected
 
 
@@ -92,12 +96,12 @@ _CIRCULAR.append(_CIRCULAR)
     [
         ({"when": object()}, "object is not JSON serializable"),
         ({1, 2}, "set is not JSON serializable"),
-        ({"amount": float("nan")}, "nan"),
+        ({"amount": float("nan")}, "Out of range float"),
         ({(1, 2): "x"}, "keys must be str"),
         (_CIRCULAR, "Circular reference"),
     ],
     ids=["object", "set", "nan", "key", "circular"],
 )
-def test_what_is_not_json_is_told(answer, why):
+def test_what_is_not_json_is_told(answer: Any, why: Any) -> None:
     with pytest.raises(TypeError, match=f"the answer of the tool is not JSON: .*{why}"):
         require_json(answer)

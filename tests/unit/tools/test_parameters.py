@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
@@ -58,26 +58,26 @@ GOOD = {"code": "ABC", "note": "n", "size": "small"}
     ],
     ids=["example", "no example", "pydantic's words", "no rule", "rule first", "field order"],
 )
-def test_refusals(changes, error_type, message):
+def test_refusals(changes: dict[str, Any], error_type: str, message: str) -> None:
     with pytest.raises(ToolError) as caught:
         validate_parameters(Order, GOOD | changes, RULES)
     assert caught.value.error_type == error_type
     assert str(caught.value).startswith(message)
 
 
-def test_a_missing_field_shows_all_arguments():
+def test_a_missing_field_shows_all_arguments() -> None:
     with pytest.raises(ToolError) as caught:
         validate_parameters(Order, {"note": "n"}, RULES)
     text = "Invalid code '{'note': 'n'}': must be 3 capitals (e.g. ABC)"
     assert str(caught.value) == text
 
 
-def test_lenient_reading_ignores_the_rest():
+def test_lenient_reading_ignores_the_rest() -> None:
     order = validate_parameters(Order, GOOD | {"count": "3", "extra": object()}, RULES)
     assert (order.count, order.size) == (3, "small")
 
 
-def test_the_description_keeps_what_every_provider_knows():
+def test_the_description_keeps_what_every_provider_knows() -> None:
     properties, required = describe_parameters(Order)
     assert required == ["code", "note", "size"]
     assert properties == {
@@ -91,7 +91,7 @@ def test_the_description_keeps_what_every_provider_knows():
     }
 
 
-def test_objects_in_lists_are_described_in_place():
+def test_objects_in_lists_are_described_in_place() -> None:
     class Line(BaseModel):
         name: str
         price: float

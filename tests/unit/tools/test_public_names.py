@@ -11,16 +11,16 @@ from pytest_voiceeval import tools
 
 
 @pytest.mark.parametrize("name", tools.__all__)
-def test_every_public_name_is_there(name):
+def test_every_public_name_is_there(name: str) -> None:
     assert getattr(tools, name) is not None
 
 
-def test_an_unknown_name_is_an_attribute_error():
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
         tools.Nonsense  # noqa: B018
 
 
-def test_importing_it_is_cheap():
+def test_importing_it_is_cheap() -> None:
     code = (
         "import sys, pytest_voiceeval.tools\n"
         "heavy = {'pydantic', 'pipecat', 'asyncio', 'pytest_voiceeval.tools.base'}\n"

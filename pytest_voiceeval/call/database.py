@@ -1,0 +1,111 @@
+"""The final database against the expected one: by hash, and in detail where they differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_voiceeval.call.errors import ScenarioInvalid, StateUnreadable
+from pytest_voiceeval.scoring.db_diff import Change, compute_db_diff, list_changes
+from pytest_voiceeval.scoring.db_hash import StateError, get_dict_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_voiceeval.call.result import Conversation
+    from pytest_voiceeval.scenario.model import Scenario
+
+
+@dataclass(frozen=True)
+class Database:
+    """What is known about the agent's final database.
+
+    Attributes:
+        matches: None if the scenario expects none.
+        expected: The expected database.
+        expected_hash: Its hash.
+        actual_hash: Hash of the database the agent sent, else the one it reported.
+        diff: In the reference's shape; None if unknown.
+        changes: The same, one entry a leaf; None if unknown.
+        note: Why the difference is unknown although there is one, else empty.
+        warnings: What looked odd.
+    """
+
+    matches: bool | None
+    expected: Any = None
+    expected_hash: str | None = None
+    actual_hash: str | None = None
+    diff: Mapping[str, Any] | None = None
+    changes: tuple[Change, ...] | None = None
+    note: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def judge_database(scenario: Scenario, conversation: Conversation) -> Database:
+    """Compare the final database.
+
+    Raises:
+        ScenarioInvalid: The expected database cannot be hashed.
+        StateUnreadable: The agent sent a database that is not JSON.
+    """
+    actual_hash, warnings = _actual_hash(conversation)
+    expected = scenario.expected_scenario_db
+    if expected is None:
+        return Database(None, actual_hash=actual_hash, warnings=warnings)
+    expected_hash = conversation.expected_hash or hash_expected(scenario, expected)
+    matches = actual_hash == expected_hash
+    actual = conversation.agent.db
+    # equal hashes mean an empty difference, for every pair of states
+    known = matches or actual is not None
+    compared = expected if matches else actual
+    return Database(
+        matches=matches,
+        expected=expected,
+        expected_hash=expected_hash,
+        actual_hash=actual_hash,
+        diff=compute_db_diff(expected, compared) if known else None,
+        changes=tuple(list_changes(expected, compared)) if known else None,
+        note="" if known else _why_unknown(conversation),
+        warnings=warnings,
+    )
+
+
+def hash_expected(scenario: Scenario, expected: Any) -> str:
+    """Hash of the scenario's expected database.
+
+    Raises:
+        ScenarioInvalid: It is not JSON; the text names the scenario and the place.
+    """
+    try:
+        return get_dict_hash(expected)
+    except StateError as error:
+        raise ScenarioInvalid(
+            f"scenario {scenario.name!r} has no usable expected database: {error}"
+        ) from error
+
+
+def _actual_hash(conversation: Conversation) -> tuple[str | None, tuple[str, ...]]:
+    """Hash of what the agent sent, which counts more than the hash it reported."""
+    reported, db = conversation.agent.db_hash, conversation.agent.db
+    if db is None:
+        return reported, ()
+    try:
+        own = get_dict_hash(db)
+    except StateError as error:
+        raise StateUnreadable(f"the agent's database is not JSON: {error}", conversation) from error
+    if reported in {None, own}:
+        return own, ()
+    return own, (
+        (
+            f"the agent reported the database hash {reported}, but what it sent hashes to {own}: "
+            "the database decides, check the agent's hash function"
+        ),
+    )
+
+
+def _why_unknown(conversation: Conversation) -> str:
+    if conversation.agent.actions is None:
+        return "the agent's final state could not be read"
+    if conversation.agent.db_hash is None:
+        return "the agent reported no database"
+    return "the agent reported another hash but did not send its database"

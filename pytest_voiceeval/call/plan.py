@@ -1,0 +1,56 @@
+"""What one call needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pytest_voiceeval.call.limits import CallLimits
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.call.caller import Caller
+    from pytest_voiceeval.call.result import ExitProbe
+    from pytest_voiceeval.scenario.model import Scenario
+
+
+@dataclass(frozen=True)
+class AgentLink:
+    """The agent of one call.
+
+    Attributes:
+        url: Its address, with any ``{session}`` already filled in.
+        process_exit: Tells how its process ended; None for an agent we did not start.
+    """
+
+    url: str
+    process_exit: ExitProbe | None = None
+
+    def __post_init__(self) -> None:
+        if "{session}" in self.url:
+            raise ValueError(
+                "the agent's URL still holds '{session}': put this call's own id there"
+            )
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """Everything one call needs.
+
+    Attributes:
+        scenario: What it is about.
+        agent: The bot under test.
+        caller: Who talks to it.
+        limits: Longest waits.
+        single_connection: Set up and talk on one connection, for bots that keep nothing across two.
+    """
+
+    scenario: Scenario
+    agent: AgentLink
+    caller: Caller
+    limits: CallLimits = field(default_factory=CallLimits)
+    single_connection: bool = False
+
+    @property
+    def max_duration(self) -> float:
+        """Longest conversation, seconds."""
+        return self.limits.duration_for(self.scenario.max_duration)

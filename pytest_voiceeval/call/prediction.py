@@ -1,0 +1,120 @@
+"""What the agent delivered, and how it compares with the reference answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_voiceeval.call.result import ActionDifference
+from pytest_voiceeval.scoring.matching import match_payloads, normalize_scenario_payload
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.call.result import Conversation, Record
+    from pytest_voiceeval.scenario.model import Scenario
+
+
+def merged_actions(conversation: Conversation) -> tuple[Record, ...] | None:
+    """Recorded actions of both sides, each with its ``side``; None if the agent's are unknown.
+
+    A ``side`` that an agent's record names itself wins; the caller's are the caller's.
+    """
+    agent, user = conversation.agent.actions, conversation.user
+    if agent is None:
+        return None
+    of_user = (user.actions if user is not None else None) or ()
+    return (
+        *({"side": "agent", **record} for record in agent),
+        *({**record, "side": "user"} for record in of_user),
+    )
+
+
+def prediction_of(conversation: Conversation) -> list[Any]:
+    """What is compared with the reference answer.
+
+    The recorded actions when there are any, else the payloads the agent pushed, else the empty list
+    of actions it reported.
+    """
+    actions = merged_actions(conversation)
+    pushed = [_payload(text) for text in conversation.final_responses]
+    if actions or (actions is not None and not pushed):
+        return [{"actions": [dict(action) for action in actions]}]
+    return pushed
+
+
+def _payload(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return {"message": text}
+
+
+def action_match(scenario: Scenario, prediction: Sequence[Any], *, strict: bool) -> bool | None:
+    """Whether the prediction holds the reference answer; None if the scenario has none."""
+    reference = _reference_of(scenario)
+    if reference is None:
+        return None
+    return bool(prediction) and match_payloads(reference, prediction, **_flags(scenario, strict))
+
+
+def differences(
+    scenario: Scenario, prediction: Sequence[Any], *, strict: bool
+) -> tuple[ActionDifference, ...]:
+    """What a mismatch consists of, for people: reference entries without their counterpart."""
+    flags = _flags(scenario, strict)
+    wanted = _entries(_reference_of(scenario))
+    left = _entries(list(prediction))
+    missing = []
+    for entry in wanted:
+        found = next((i for i, item in enumerate(left) if _same(entry, item, flags)), None)
+        if found is None:
+            missing.append(entry)
+        else:
+            left.pop(found)
+    found_differences = [_difference(entry, left) for entry in missing]
+    if flags["disallow_extra_items"]:
+        found_differences += [ActionDifference("extra", None, item) for item in left]
+    return tuple(found_differences)
+
+
+def _reference_of(scenario: Scenario) -> Any:
+    """The reference answer; a plain text stands for a message."""
+    reference = scenario.reference_answer
+    if not reference:
+        return None
+    return {"message": reference} if isinstance(reference, str) else reference
+
+
+def _flags(scenario: Scenario, strict: bool) -> dict[str, bool]:
+    return {
+        "ignore_capitalization": scenario.ignore_capitalization,
+        "ignore_punctuation": scenario.ignore_punctuation,
+        "clean_text": scenario.clean_text,
+        "disallow_extra_items": scenario.disallow_extra_items or strict,
+    }
+
+
+def _entries(payload: Any) -> list[Any]:
+    """The actions of a payload, or the payload's own parts."""
+    payload = normalize_scenario_payload(payload)
+    if isinstance(payload, Mapping) and isinstance(payload.get("actions"), list):
+        return list(payload["actions"])
+    return list(payload) if isinstance(payload, list) else [payload]
+
+
+def _same(reference: Any, recorded: Any, flags: Mapping[str, bool]) -> bool:
+    return match_payloads({"actions": [reference]}, {"actions": [recorded]}, **flags)
+
+
+def _difference(entry: Any, left: list[Any]) -> ActionDifference:
+    """The entry with what was recorded instead: something of the same kind that matched nothing."""
+    for position, item in enumerate(left):
+        if _kind(entry) == _kind(item):
+            return ActionDifference("different", entry, left.pop(position))
+    return ActionDifference("missing", entry, None)
+
+
+def _kind(entry: Any) -> Any:
+    if not isinstance(entry, Mapping):
+        return type(entry).__name__
+    return entry.get("name") or entry.get("action_type") or sorted(map(str, entry))

@@ -1,0 +1,99 @@
+"""After the talk: wait for what still runs, then read out both sides."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from pytest_voiceeval.call.caller import KeepsRecord
+from pytest_voiceeval.call.faults import bot_killed, find_exit, killed_from_outside
+from pytest_voiceeval.call.listening import blaming_caller, passed
+from pytest_voiceeval.call.pulls import Wanted, as_record, pull
+from pytest_voiceeval.wire.errors import WireError
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.call.minutes import Minutes
+    from pytest_voiceeval.call.peer import Peer
+    from pytest_voiceeval.call.plan import CallPlan
+    from pytest_voiceeval.call.turns import TurnCollector
+
+
+async def finish_calls(agent: Peer, turn: TurnCollector, minutes: Minutes) -> None:
+    """Wait for function calls in progress, so that the state is read after them."""
+    seconds = agent.limits.tool_wait
+    give_up = time.monotonic() + seconds
+    try:
+        while turn.open_calls and agent.lost is None and not passed(give_up):
+            event = await agent.listen(give_up)
+            if event is not None:
+                agent.ledger.note(event, len(minutes.exchanges))
+                turn.feed(event)
+    except WireError as error:
+        minutes.warnings.append(f"while waiting for function calls to end: {error}")
+    if turn.open_calls:
+        minutes.warnings.append(
+            f"{turn.open_calls} function call(s) unfinished {seconds:g} s after the end (tool_wait)"
+        )
+
+
+async def read_out(plan: CallPlan, agent: Peer, minutes: Minutes) -> None:
+    """Pull the agent's state, then the caller's if it keeps any.
+
+    Raises:
+        StateUnreadable: The agent answered that it cannot tell its state, and the verdict needs it.
+        BotKilled: Somebody else ended its process meanwhile.
+        CallerFailed: The caller's read-out raised or took too long.
+    """
+    wanted = _wanted(plan, agent, minutes)
+    if minutes.process_exit is None:
+        await _read_agent(wanted, agent, minutes)
+    else:
+        minutes.warnings.append("the agent's process has ended, so its state was not read")
+    if isinstance(plan.caller, KeepsRecord):
+        async with blaming_caller("reporting its side", 5 * plan.limits.pull):
+            minutes.caller = await plan.caller.read_out(include_db=wanted.include_db)
+
+
+def _wanted(plan: CallPlan, agent: Peer, minutes: Minutes) -> Wanted:
+    scenario = plan.scenario
+    include_db = bool(scenario.db_state_assertions)
+    by_actions = bool(scenario.reference_answer) and not agent.ledger.final_responses
+    needed = include_db or by_actions or minutes.expected_hash is not None
+    return Wanted(include_db, minutes.expected_hash, needed)
+
+
+async def _read_agent(wanted: Wanted, agent: Peer, minutes: Minutes) -> None:
+    """Pull on the open connection; if it is lost, connect once more."""
+    if agent.lost is None and await _pulled(wanted, agent, minutes):
+        return
+    try:
+        again = agent.lost is not None and await agent.rejoin()
+    except WireError as error:
+        minutes.warnings.append(f"connecting again to read the agent's state: {error}")
+        again = False
+    if again:
+        minutes.warnings.append(
+            "the agent closed the connection: its state was read on a new one, "
+            "and is lost if the agent keeps nothing across connections"
+        )
+        if await _pulled(wanted, agent, minutes):
+            return
+    await _explain_loss(agent, minutes)
+
+
+async def _pulled(wanted: Wanted, agent: Peer, minutes: Minutes) -> bool:
+    try:
+        pulled = await pull(agent, wanted)
+    except WireError as error:
+        minutes.warnings.append(f"reading the agent's state: {error}")
+        return False
+    minutes.warnings += pulled.notes
+    minutes.agent = as_record(pulled, agent)
+    return True
+
+
+async def _explain_loss(agent: Peer, minutes: Minutes) -> None:
+    minutes.process_exit = await find_exit(agent.probe, agent.limits.process_exit)
+    if minutes.process_exit is not None and killed_from_outside(minutes.process_exit):
+        raise bot_killed("agent", minutes.process_exit)
+    minutes.warnings.append("the agent's state was not read: its connection is lost")

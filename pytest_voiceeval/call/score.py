@@ -1,0 +1,174 @@
+"""From a conversation to verdicts: the signals, and whether the call passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_voiceeval.call.database import Database, judge_database
+from pytest_voiceeval.call.errors import ScenarioInvalid
+from pytest_voiceeval.call.prediction import (
+    action_match,
+    differences,
+    merged_actions,
+    prediction_of,
+)
+from pytest_voiceeval.call.result import AGENT_FAULTS, CallResult, Conversation, EndReason
+from pytest_voiceeval.scenario.replay import ReplayError, initial_state
+from pytest_voiceeval.scoring.assertions import evaluate_db_state_assertion
+from pytest_voiceeval.scoring.db_hash import StateError, get_dict_hash
+from pytest_voiceeval.scoring.signals import SuccessSignal, success_breakdown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_voiceeval.scenario.model import Scenario
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """How strictly to judge.
+
+    Attributes:
+        min_agent_turns: Fewer than this is "stalled" and fails; 0 switches it off. Model calls are
+            counted when the agent reports usage, else its completed turns.
+        strict_match: Recorded actions beyond the reference are a mismatch in every scenario.
+    """
+
+    min_agent_turns: int = 3
+    strict_match: bool = False
+
+
+def score(
+    scenario: Scenario, conversation: Conversation, options: ScoreOptions | None = None
+) -> CallResult:
+    """Judge a conversation. It hashes and compares databases: call it off the event loop.
+
+    Raises:
+        ScenarioInvalid: The scenario's expected database, or its whitelist of signals, is unusable.
+        StateUnreadable: The agent sent a database that is not JSON.
+        ValueError: The conversation has no end.
+    """
+    options = options or ScoreOptions()
+    end = conversation.end_reason
+    if end is None:
+        raise ValueError("a conversation that broke off cannot be scored: it has no end reason")
+    database = judge_database(scenario, conversation)
+    prediction = prediction_of(conversation)
+    strict = options.strict_match
+    matched = action_match(scenario, prediction, strict=strict)
+    verdicts = _assertions(scenario, conversation)
+    signals = _signals(end, database.matches, matched, verdicts)
+    stalled = _stalled(conversation, options)
+    passed, task_passed, breakdown = _compose(scenario, signals)
+    failed = stalled or end in AGENT_FAULTS
+    return CallResult(
+        signals=signals,
+        passed=False if failed else passed,
+        task_passed=False if failed else task_passed,
+        stalled=stalled,
+        end_reason=end,
+        actions=merged_actions(conversation) or (),
+        prediction=prediction,
+        action_differences=(
+            differences(scenario, prediction, strict=strict) if matched is False else ()
+        ),
+        assertion_verdicts=verdicts,
+        breakdown=breakdown,
+        warnings=(*conversation.warnings, *database.warnings, *_blindness(scenario, database)),
+        **_measured(conversation),
+        **_compared(database),
+    )
+
+
+def _measured(conversation: Conversation) -> dict[str, Any]:
+    """What the result repeats of the conversation."""
+    user = conversation.user
+    return {
+        "scenario": conversation.scenario,
+        "domain": conversation.domain,
+        "end_detail": conversation.end_detail,
+        "transcript": conversation.transcript,
+        "tool_calls": conversation.tool_calls,
+        "db": conversation.agent.db,
+        "latencies": conversation.latencies,
+        "tokens": {"agent": conversation.agent.tokens, "user": user.tokens if user else None},
+        "agent_turns": conversation.agent_turns,
+        "model_runs": conversation.agent.model_runs,
+        "duration": conversation.duration,
+        "conversation": conversation,
+    }
+
+
+def _compared(database: Database) -> dict[str, Any]:
+    """What the result repeats of the comparison of databases."""
+    return {
+        "expected_db": database.expected,
+        "db_hash": database.actual_hash,
+        "expected_hash": database.expected_hash,
+        "db_diff": database.diff,
+        "changes": database.changes,
+        "db_note": database.note,
+    }
+
+
+def _assertions(scenario: Scenario, conversation: Conversation) -> tuple[Mapping[str, Any], ...]:
+    """One verdict a database predicate; a missing database fails it and says so."""
+    user_db = conversation.user.db if conversation.user else None
+    return tuple(
+        evaluate_db_state_assertion(scenario.domain, assertion, conversation.agent.db, user_db)
+        for assertion in scenario.db_state_assertions or ()
+    )
+
+
+def _signals(
+    end: EndReason,
+    db_matches: bool | None,
+    actions_match: bool | None,
+    verdicts: tuple[Mapping[str, Any], ...],
+) -> dict[SuccessSignal, bool | None]:
+    """Every signal; those of the judge are not ours to give."""
+    return {
+        SuccessSignal.ACTION_MATCH: actions_match,
+        SuccessSignal.DB_STATE_MATCH: db_matches,
+        SuccessSignal.DB_STATE_ASSERTION: all(v["passed"] for v in verdicts) if verdicts else None,
+        SuccessSignal.NL_ASSERTION: None,
+        SuccessSignal.JUDGE_PASSED: None,
+        SuccessSignal.CLEAN_EXIT: end is EndReason.EXIT,
+    }
+
+
+def _stalled(conversation: Conversation, options: ScoreOptions) -> bool:
+    tokens = conversation.agent.tokens
+    turns = conversation.agent_turns if tokens is None else tokens.calls
+    return turns < options.min_agent_turns
+
+
+def _compose(
+    scenario: Scenario, signals: Mapping[SuccessSignal, bool | None]
+) -> tuple[bool | None, bool | None, dict[str, list[str]]]:
+    """Passed, passed but for the end of the call, and the signals by verdict."""
+    whitelist = tuple(scenario.success_signals or ())
+    try:
+        verdict = scenario.compute_is_successful(signals)
+        breakdown = success_breakdown(whitelist, signals)
+    except ValueError as error:
+        raise ScenarioInvalid(f"scenario {scenario.name!r} cannot be judged: {error}") from error
+    if not isinstance(verdict, bool):
+        return None, None, breakdown
+    task_failed = [name for name in breakdown["failed"] if name != SuccessSignal.CLEAN_EXIT]
+    return verdict, not task_failed, breakdown
+
+
+def _blindness(scenario: Scenario, database: Database) -> tuple[str, ...]:
+    """A note for a scenario whose database verdict an agent gets for doing nothing."""
+    if not database.matches:
+        return ()
+    try:
+        initial = initial_state(scenario).get("db")
+        unchanged = get_dict_hash(initial) == database.expected_hash
+    except (ReplayError, StateError, ValueError, OSError):
+        # only a note is at stake; the set-up has named what is wrong with the scenario
+        return ()
+    note = "the expected database is the initial one: an agent that does nothing matches it too"
+    return (note,) if unchanged else ()
