@@ -32,7 +32,8 @@ def wrong_values(value: Json, schema: Mapping[str, Any], database: Json) -> Iter
     elif choices:
         yield from (choice for choice in choices if choice != value)
     elif isinstance(value, (int, float)):
-        yield from (near for near in (value + 1, value - 1, value * 2) if near != value)
+        near_by = dict.fromkeys((value + 1, value - 1, value * 2))
+        yield from (near for near in near_by if near != value)
     elif isinstance(value, str):
         yield from _similar_names(value, database)
     elif isinstance(value, list):

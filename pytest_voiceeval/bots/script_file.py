@@ -89,13 +89,12 @@ def keys_of(scenario: Scenario) -> list[str]:
 
 
 def _record_ids(scenario: Scenario) -> list[str]:
-    attributes = [vars(scenario), *(vars(cls) for cls in type(scenario).__mro__)]
-    return [
-        value
-        for names in attributes
-        for name, value in names.items()
-        if name.endswith("_id") and not name.startswith("_") and isinstance(value, str)
-    ]
+    """Read the attributes without running properties, which may load data."""
+    attributes: dict[str, Any] = {}
+    for owner in (scenario, *type(scenario).__mro__):
+        attributes = vars(owner) | attributes
+    ids = {name: value for name, value in attributes.items() if name.endswith("_id")}
+    return [value for name, value in ids.items() if name[0] != "_" and isinstance(value, str)]
 
 
 def _fail(where: str | Path, problem: str) -> NoReturn:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.errors import ScenarioInvalid, SetupFailed
+from pytest_voiceeval.call.errors import CallerFailed, CallError, ScenarioInvalid, SetupFailed
 from pytest_voiceeval.wire.errors import RequestRefused, RequestTimeout
 
 if TYPE_CHECKING:
@@ -75,10 +75,11 @@ async def set_up_bot(conn: Connection, setup: SideSetup, side: Side, limits: Cal
         True if the bot promised to keep to text for the whole session.
 
     Raises:
-        SetupFailed: The bot answered one of them with a failure; the text has its words.
+        SetupFailed: The agent answered one of them with a failure; the text has its words.
+        CallerFailed: The caller's bot did.
         WireError: It refused one with an error, gave no answer in time, or is gone.
     """
-    who = "agent" if side == "agent" else "caller's bot"
+    who, failure = ("agent", SetupFailed) if side == "agent" else ("caller's bot", CallerFailed)
     prompt = {
         "prompt": setup.prompt,
         "tools": setup.tools,
@@ -98,7 +99,7 @@ async def set_up_bot(conn: Connection, setup: SideSetup, side: Side, limits: Cal
         reply = await conn.request(name, arguments, deadline=limits.request, name=name)
         fault = _fault_in(reply)
         if fault:
-            raise SetupFailed(
+            raise failure(
                 f"the {who} answered {name!r} with {fault}; see its log for the cause"
             )
     return await _promises_silence(conn, limits)

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from _pytest._code.code import ExceptionInfo, TerminalRepr
-
     from pytest_voiceeval.plugin.selection import Selection
 
 
@@ -45,7 +43,7 @@ def check_call(call: Any, request: pytest.FixtureRequest) -> None:
         from pytest_voiceeval.plugin.runtime import runtime_of
 
         text = runtime_of(request.config).failure_text(request.node.nodeid, call)
-        raise CallFailed(call, text)
+        raise CallFailed(text)
 
 
 class ScenarioItem(pytest.Function):
@@ -67,15 +65,6 @@ class ScenarioItem(pytest.Function):
 
         path, line = location_of(self.scenario_name)
         return path, max(line - 1, 0), f"{self.nodeid}"
-
-    def repr_failure(  # type: ignore[override] # pytest's own Function narrows it the same way
-        self, excinfo: ExceptionInfo[BaseException]
-    ) -> str | TerminalRepr:
-        """One screen about the call instead of a traceback through the plugin."""
-        text = getattr(excinfo.value, "report_text", None)
-        if isinstance(text, str):
-            return text
-        return super().repr_failure(excinfo)
 
 
 def domain_nodes(session: pytest.Session, selection: Selection) -> list[DomainDirectory]:

@@ -1,25 +1,34 @@
-"""How a call becomes a pytest outcome, and the text that explains it."""
+"""How a call becomes a pytest outcome.
+
+Both are pytest's own kind of failure, so that they are shown as their text, wherever they are
+raised, and not as a traceback through the plugin.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
-    from pytest_voiceeval.call.result import CallResult
+    from _pytest.outcomes import Failed
+else:
+    Failed = pytest.fail.Exception  # the same class under its public name
 
 
-class CallFailed(AssertionError):
-    """The agent did not do its job. `report_text` is the one-screen explanation."""
+class CallFailed(Failed):
+    """The agent did not do its job: a failed test."""
 
-    def __init__(self, result: CallResult, report_text: str) -> None:
-        super().__init__("; ".join(result.why_failed))
-        self.result = result
-        self.report_text = report_text
+    __module__ = "builtins"  # what pytest does for its own, so that summaries show the bare name
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, pytrace=False)
 
 
-class CallNotMeasured(Exception):
-    """The call says nothing about the agent: set-up, caller, wire or harness failed."""
+class NotMeasured(Failed):
+    """The call says nothing about the agent: raised in a fixture, it is a pytest error."""
 
-    def __init__(self, summary: str, report_text: str) -> None:
-        super().__init__(summary)
-        self.report_text = report_text
+    __module__ = "builtins"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, pytrace=False)

@@ -15,7 +15,7 @@ from pytest_voiceeval.plugin.engine import Engine
 from pytest_voiceeval.plugin.held import HeldBots
 from pytest_voiceeval.plugin.keys import RESULT, RUNTIME
 from pytest_voiceeval.plugin.options import Settings, read_settings
-from pytest_voiceeval.plugin.outcome import CallNotMeasured
+from pytest_voiceeval.plugin.outcome import NotMeasured
 from pytest_voiceeval.plugin.output import RunOutput
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Runtime:
         return _explained(self._bots.caller)
 
     def call(self, item: pytest.Item, scenario: Scenario, agent: Any, caller: Any) -> CallResult:
-        """Hold one call and return its result; raise `CallNotMeasured` if there is none."""
+        """Hold one call and return its result; raise `NotMeasured` if there is none."""
         __tracebackhide__ = True
         folder = self.output.call_folder(scenario.name)
         try:
@@ -133,7 +133,7 @@ class Runtime:
         line = error_line(scenario.name, scenario.domain, error)
         self.output.append({"nodeid": item.nodeid, "artifacts": folder.name, **line})
         text = render_error(error, nodeid=item.nodeid, artifacts=self.output.shown(folder))
-        raise CallNotMeasured(str(error), text) from error
+        raise NotMeasured(text) from None
 
     # -- what the hooks ask for
 
@@ -169,7 +169,7 @@ def _explained(make: Any) -> Any:
     try:
         return make()
     except _expected_errors() as error:
-        raise CallNotMeasured(str(error), str(error)) from error
+        raise NotMeasured(str(error)) from None
 
 
 def _settings_for(item: pytest.Item, settings: Settings) -> Settings:
@@ -209,8 +209,7 @@ def _scenario_name(request: pytest.FixtureRequest) -> str:
     for mark in request.node.iter_markers("voiceeval"):
         if "scenario" in mark.kwargs:
             return str(mark.kwargs["scenario"]).replace("::", "__", 1)
-    raise CallNotMeasured(
-        "no scenario",
+    raise NotMeasured(
         f"{request.node.nodeid} asks for a call but names no scenario: select some with --domain "
         'or --scenarios, or mark the test with @pytest.mark.voiceeval(scenario="domain::name")',
     )

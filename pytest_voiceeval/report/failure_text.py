@@ -10,12 +10,13 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from pytest_voiceeval.call.result import AGENT_FAULTS
 from pytest_voiceeval.scoring.describe import describe_pair, describe_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_voiceeval.call.result import CallResult, ToolCallSeen, Utterance
+    from pytest_voiceeval.call.result import CallResult, Conversation, ToolCallSeen, Utterance
     from pytest_voiceeval.scoring.db_diff import Change
 
 WIDTH = 80
@@ -24,6 +25,7 @@ TRANSCRIPT_TURNS = 8
 CHANGES_SHOWN = 8
 CALLS_SHOWN = 3
 ACTIONS_SHOWN = 4
+LOG_LINES = 4
 
 # JUnit is XML: control characters an agent may say would make the file unreadable
 _UNPRINTABLE = re.compile(r"[^\x09\x0a\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -32,7 +34,8 @@ _UNPRINTABLE = re.compile(r"[^\x09\x0a\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000
 def render(result: CallResult, *, nodeid: str, artifacts: str | None = None) -> str:
     """The whole failure text of one call."""
     head = [
-        *_verdict(result, nodeid),
+        *_verdict(result),
+        *process_log(result.conversation),
         *_database(result),
         *_writers(result),
         *_actions(result),
@@ -48,21 +51,49 @@ def clean(text: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
-def _verdict(result: CallResult, nodeid: str) -> list[str]:
-    turns = result.agent_turns
-    ended = f"{result.end_reason} after {turns} agent turn{'' if turns == 1 else 's'}"
-    lines = wrap(f"{nodeid}: {'; '.join(result.why_failed)}", indent=2)
-    lines += wrap(f"ended: {ended}, {result.duration:.1f} s" + _detail(result), indent=2)
-    verdicts = {"failed": False, "passed": True}
-    for word, wanted in verdicts.items():
+def _verdict(result: CallResult) -> list[str]:
+    lines = wrap(f"{', '.join(result.why_failed)}: {summary(result)}", indent=2)
+    turns = f"{result.agent_turns} agent turn{'' if result.agent_turns == 1 else 's'}"
+    lines += wrap(f"ended: {result.end_reason} after {turns}, {result.duration:.1f} s", indent=2)
+    for word, wanted in (("failed", False), ("passed", True)):
         names = [str(name) for name, value in result.signals.items() if value is wanted]
         if names:
             lines += wrap(f"{word}: {', '.join(names)}", indent=2)
     return lines
 
 
-def _detail(result: CallResult) -> str:
-    return f" ({result.end_detail})" if result.end_detail else ""
+def summary(result: CallResult) -> str:
+    """One sentence on the first thing that went wrong."""
+    if result.end_reason in AGENT_FAULTS:
+        return result.end_detail.partition("\n")[0]
+    if result.stalled:
+        return f"only {result.model_runs} turns of the agent (see --min-agent-turns)"
+    changed = len(result.changes or ())
+    sentences = {
+        "db_state_match": "the final database differs"
+        + (f" in {_count(changed, 'place')}" if changed else ""),
+        "is_action_match": f"{_count(len(result.action_differences), 'action')} not as referenced",
+        "db_state_assertion": "a predicate about the final database does not hold",
+        "clean_exit": f"the agent did not end the call: {result.end_detail}",
+    }
+    failed = set(map(str, result.breakdown["failed"]))
+    return next((said for name, said in sentences.items() if name in failed), "not successful")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def process_log(conversation: Conversation) -> list[str]:
+    """How the agent's process ended, if it did, and the last lines of its log."""
+    exit_ = conversation.process_exit
+    if exit_ is None:
+        return []
+    how = f"exit code {exit_.code}" if exit_.signal is None else f"signal {exit_.signal}"
+    lines = ["", f"the agent's process ended with {how}; the last lines of its log:"]
+    for line in exit_.log_tail[-LOG_LINES:]:
+        lines += wrap(f"  {line}", indent=4, limit=2)
+    return lines
 
 
 def _database(result: CallResult) -> list[str]:

@@ -94,7 +94,7 @@ def explain_match(
             return list(_explain_records(expected, found, (), _Comparison(rules, payloads=True)))
         if not found:
             return [ActionDifference((), "missing", reference, None)]
-        return list(_explain_payload(reference, found[0], (), rules))
+        return list(_explain_payload(reference, found[0], rules))
     except RecursionError:
         raise PayloadError("the reference is nested too deeply to be matched") from None
 
@@ -121,23 +121,23 @@ class _Comparison:
 
 
 def _explain_payload(
-    reference: dict[str, Any], prediction: Any, path: Path, rules: MatchRules
+    reference: dict[str, Any], prediction: Any, rules: MatchRules
 ) -> Iterator[ActionDifference]:
     """Explain one payload key by key; the list under ``actions`` record by record."""
     if not isinstance(prediction, dict):
         fields = tuple(_field_differences(reference, prediction, (), rules))
-        yield ActionDifference(path, "changed", reference, prediction, fields)
+        yield ActionDifference((), "changed", reference, prediction, fields)
         return
     for key, value in reference.items():
-        below, inner = (*path, key), rules_under(key, rules)
+        inner = rules_under(key, rules)
         if key not in prediction:
-            yield ActionDifference(below, "missing", value, None)
+            yield ActionDifference((key,), "missing", value, None)
         elif key == ACTIONS and isinstance(value, list) and isinstance(prediction[key], list):
-            yield from _explain_records(value, prediction[key], below, _Comparison(inner))
+            yield from _explain_records(value, prediction[key], (key,), _Comparison(inner))
         elif fields := tuple(_field_differences(value, prediction[key], (), inner)):
-            yield _changed(below, value, prediction[key], fields)
-    for key in prediction.keys() - reference.keys():
-        yield ActionDifference((*path, key), "extra", None, prediction[key], blocking=False)
+            yield _changed((key,), value, prediction[key], fields)
+    for key in sorted(prediction.keys() - reference.keys(), key=str):
+        yield ActionDifference((key,), "extra", None, prediction[key], blocking=False)
 
 
 def _explain_records(
@@ -222,7 +222,7 @@ def _object_differences(
         else:
             inner = rules_under(key, rules) if payload else rules
             yield from _field_differences(value, prediction[key], (*path, key), inner)
-    for key in sorted(prediction.keys() - reference.keys()):
+    for key in sorted(prediction.keys() - reference.keys(), key=str):
         yield FieldDifference((*path, key), "extra", None, prediction[key], blocking=False)
 
 

@@ -170,29 +170,29 @@ def _walk_dict(obj: dict[Any, Any], depth: int, fields: _Fields) -> Any:  # noqa
     try:
         for key, value in obj.items():
             if type(key) is not str:
-                return _walk_copy(obj, _with_text_keys(obj), depth, fields)
+                break
             if (kind := type(value)) is str:
                 if not value or value[0] not in _NULL_STARTS:
                     continue
                 new = _walk_text(value, depth, fields)
             elif kind is dict:
                 new = _walk_dict(value, depth + 1, fields)
-            elif kind is list:
-                new = _walk_list(value, depth + 1, fields)
-                if key in fields:
-                    new = sorted(new, key=_SPACED.encode)
             elif kind is float and value % 1 > 0:  # an ordinary fraction
                 continue
             else:
                 new = _HANDLERS.get(kind, _walk_foreign)(value, depth + 1, fields)
+                if type(new) is list and key in fields:
+                    new = sorted(new, key=_SPACED.encode)
             if new is not value:
                 if out is obj:
                     out = dict(obj)
                 out[key] = new
+        else:
+            return out
     except _Fault as fault:
         fault.steps.append((obj, key))
         raise
-    return out
+    return _walk_copy(obj, _with_text_keys(obj), depth, fields)
 
 
 def _walk_list(obj: list[Any], depth: int, fields: _Fields) -> Any:

@@ -5,6 +5,8 @@ Pydantic is imported by whoever defines the model, not here, so that listing too
 
 from __future__ import annotations
 
+import copy
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -72,12 +74,18 @@ def describe_parameters(model: type[BaseModel]) -> tuple[dict[str, Any], list[st
     Limits and patterns are left out because not every provider accepts them: say them in the
     field's description. An optional field has the schema of its value, without null.
     """
-    schema = model.model_json_schema()
+    schema = copy.deepcopy(_schema_of(model))
     definitions = schema.get("$defs", {})
     properties = {
         name: _portable(field, definitions) for name, field in schema.get("properties", {}).items()
     }
     return properties, list(schema.get("required", []))
+
+
+@functools.cache
+def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    # Milliseconds each, and every bot session asks for every tool.
+    return model.model_json_schema()
 
 
 def _refusal(errors: list[ErrorDetails], rules: Mapping[str, ParameterRule]) -> ToolError:

@@ -86,7 +86,7 @@ def get_schema_tool_for_eval(
     if tool_class is None and domain != DEFAULT_DOMAIN:
         tool_class = _find(name, DEFAULT_DOMAIN)
         if tool_class is not None:
-            logger.warning("tool %r is not in domain %r, taken from 'default'", name, domain)
+            logger.debug("tool %r is not in domain %r, taken from 'default'", name, domain)
     if tool_class is None:
         raise UnknownToolError(_unknown_text(name, domain))
     return _build(tool_class, tool_args, rtvi=rtvi, shared_state=shared_state)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pytest_voiceeval.wire.reading import Received
 
 
+_EVENT_COST = 500  # bytes an event takes in memory beside what it took on the wire
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something the bot sent.
@@ -55,10 +58,11 @@ class Backlog:
         Raises:
             ProtocolBroken: More bytes would wait than the limit allows.
         """
+        size += _EVENT_COST
         if self._size + size > self._limit:
             raise ProtocolBroken(
                 f"{self._where}: {len(self._events)} unread events hold {self._size} bytes, the "
-                f"next has {size}, the limit is {self._limit} (max_backlog): iterate over events()"
+                f"next takes {size}, the limit is {self._limit} (max_backlog): read events()"
             )
         self._size += size
         self._events.append((size, event))

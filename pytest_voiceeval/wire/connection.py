@@ -70,6 +70,7 @@ async def connect(
         BotBusy: The bot serves another client.
         HandshakeFailed: The WebSocket opened, but ``bot-ready`` did not come.
         WrongProtocol: The peer speaks something else.
+        ProtocolBroken, MessageTooLarge: As in :meth:`Connection.events`, before ``bot-ready``.
     """
     connection = await _establish(
         url, peer, deadlines or Deadlines(), options or WireOptions(), busy_retry=busy_retry
@@ -204,6 +205,7 @@ class Connection:
             RequestTimeout: No reply in time; a reply that still comes is a warning.
             ConnectionLost: The connection is or gets closed.
             MessageTooLarge: Not sent, it is above ``max_outgoing``.
+            EnvelopeError: Not sent, the arguments are not JSON.
             ProtocolBroken: The connection became unusable, or the reply has no payload.
         """
         name = name or type

@@ -9,6 +9,7 @@ import asyncio
 import errno
 import logging
 import os
+import re
 import socket
 import ssl
 from contextlib import suppress
@@ -154,10 +155,11 @@ def explain_end(closed: ConnectionClosed, where: str, max_incoming: int) -> Wire
         return ConnectionLost(1006, "", where)
     code, reason = closed.sent.code, closed.sent.reason
     if code == 1009:
+        size = re.search(r"with (\d+) bytes", reason)
         return MessageTooLarge(
             f"{where}: a message from the bot is too large ({reason}); the limit is {max_incoming} "
             "bytes (max_incoming)",
-            getattr(closed.__cause__, "size", None),
+            int(size[1]) if size else None,
             max_incoming,
         )
     if code in {1002, 1007}:

@@ -44,8 +44,9 @@ class WireOptions:
         max_incoming: Bytes of one message from the bot. 64 MiB holds any database a bot sends.
         max_outgoing: Bytes of one encoded frame to the bot. Servers built on ``websockets`` close
             with 1009 above 1 MiB; raise it for a bot known to take more.
-        max_backlog: Bytes of events that wait for :meth:`Connection.events`. Events are never
-            dropped, so this bounds the memory; 256 MiB is over an hour of 24 kHz speech.
+        max_backlog: Bytes of events that wait for :meth:`Connection.events` (500 more are counted
+            for each). Events are never dropped, so this bounds the memory; 256 MiB is over an hour
+            of 24 kHz speech.
         ping_interval: Seconds between keepalive pings, None for none.
         ping_timeout: Seconds to wait for a pong, None to wait for ever: a bot whose loop is blocked
             by a model is slow, not gone, and every wait has a deadline of its own.

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -195,7 +195,8 @@ def start_child(tmp_path_factory: pytest.TempPathFactory) -> StartChild:
                 yield Child(process, log)
             finally:
                 assert process.stdin
-                process.stdin.close()
+                with suppress(BrokenPipeError):
+                    process.stdin.close()
                 try:
                     process.wait(10)
                 except subprocess.TimeoutExpired:

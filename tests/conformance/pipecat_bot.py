@@ -1,8 +1,8 @@
 """A real Pipecat server, run as a child process by the tests.
 
-It serves one bot twice: on Pipecat's own server, which takes one client at a time, and under FastAPI,
-with a pipeline for each connection. Prints one JSON line with both addresses; ends when its stdin
-closes.
+It serves one bot twice: on Pipecat's own server, which takes one client at a time, and under
+FastAPI, with a pipeline for each connection. Prints one JSON line with both addresses; ends when
+its stdin closes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Brain(FrameProcessor):
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         await super().process_frame(frame, direction)
         if isinstance(frame, LLMMessagesAppendFrame):
-            await self._answer(str(frame.messages[-1]["content"]))
+            message: Any = frame.messages[-1]
+            await self._answer(message["content"])
             return
         if isinstance(frame, InputAudioRawFrame):
             heard = [len(frame.audio), frame.sample_rate, frame.num_channels]

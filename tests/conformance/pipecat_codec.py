@@ -18,10 +18,12 @@ from typing import Any
 
 warnings.simplefilter("ignore")
 
-from google.protobuf.message import DecodeError  # noqa: E402
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped] # noqa: E402
 from pipecat.frames import frames as pipecat_frames  # noqa: E402
-from pipecat.frames.protobufs import frames_pb2  # noqa: E402
+from pipecat.frames.protobufs import frames_pb2 as generated  # noqa: E402
 from pipecat.serializers.protobuf import ProtobufFrameSerializer  # noqa: E402
+
+frames_pb2: Any = generated  # its classes exist at run time only
 
 MESSAGES = {
     "text": "TextFrame",
@@ -30,6 +32,7 @@ MESSAGES = {
     "message": "MessageFrame",
     "interruption": "InterruptionFrame",
 }
+OUTPUTS = {"audio": "OutputAudioRawFrame", "message": "OutputTransportMessageFrame"}
 SERIALIZER = ProtobufFrameSerializer()
 
 
@@ -42,11 +45,8 @@ def pb2(kind: str, fields: dict[str, Any]) -> bytes:
 def serialize(kind: str, fields: dict[str, Any]) -> bytes | str | None:
     special = {name: fields.pop(name) for name in ("id", "name", "pts") if name in fields}
     if kind == "message":
-        frame = pipecat_frames.OutputTransportMessageFrame(message=json.loads(fields["data"]))
-    elif kind == "audio":
-        frame = pipecat_frames.OutputAudioRawFrame(**fields)
-    else:
-        frame = getattr(pipecat_frames, MESSAGES[kind])(**fields)
+        fields = {"message": json.loads(fields["data"])}
+    frame = getattr(pipecat_frames, OUTPUTS.get(kind, MESSAGES[kind]))(**fields)
     for name, value in special.items():
         setattr(frame, name, value)
     return asyncio.run(SERIALIZER.serialize(frame))

@@ -24,7 +24,7 @@ from pytest_voiceeval.wire.frames import (
 from pytest_voiceeval.wire.rtvi import Envelope, dump, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tests.conformance.conftest import Child, StartChild
 
@@ -46,13 +46,13 @@ text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 audio = st.builds(
     AudioFrame, st.binary(max_size=200), uint32, uint32, uint64, text, st.none() | uint64
 )
-frames = st.one_of(
-    audio,
+sensible_audio = audio.filter(lambda frame: frame.num_channels > 0)  # Pipecat divides by it
+rest = st.one_of(
     st.builds(TextFrame, text, uint64, text),
     st.builds(TranscriptionFrame, text, text, text, uint64, text),
-    st.builds(MessageFrame, text),
     st.builds(InterruptionFrame, uint64, text),
 )
+frames = st.one_of(audio, rest, st.builds(MessageFrame, text))
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_the_generated_code_reads_what_we_write(pipecat: Child, frame: Frame) ->
 
 
 @slowly
-@given(frame=frames.filter(lambda frame: not isinstance(frame, MessageFrame)))
+@given(frame=sensible_audio | rest)
 def test_we_write_what_the_serializer_writes(pipecat: Child, frame: Frame) -> None:
     # Pipecat leaves out every falsy field, and then the frame itself if nothing is left.
     if isinstance(frame, AudioFrame) and frame.pts == 0:
@@ -135,7 +135,7 @@ def test_messages_pass_both_ways(pipecat: Child, data: Any, number: str | None) 
 
 
 @slowly
-@given(frame=audio)
+@given(frame=sensible_audio)
 def test_our_audio_is_pipecats_input_audio(pipecat: Child, frame: AudioFrame) -> None:
     answer = ask(pipecat, op="deserialize", data=encode(frame).hex())
     assert answer["kind"] == "InputAudioRawFrame"
@@ -152,11 +152,11 @@ def test_our_audio_is_pipecats_input_audio(pipecat: Child, frame: AudioFrame) ->
         assert fields["name"] == frame.name
 
 
-def damage(raw: bytes, draw: Callable[[st.SearchStrategy[Any]], Any]) -> bytes:
+def damage(raw: bytes, data: st.DataObject) -> bytes:
     """Cut, change or insert a few bytes."""
-    at = draw(st.integers(0, len(raw)))
-    inserted = draw(st.binary(max_size=6))
-    return raw[:at] + inserted + raw[at + draw(st.integers(0, 4)) :]
+    at = data.draw(st.integers(0, len(raw)))
+    inserted = data.draw(st.binary(max_size=6))
+    return raw[:at] + inserted + raw[at + data.draw(st.integers(0, 4)) :]
 
 
 @slowly
@@ -165,7 +165,7 @@ def test_damaged_bytes_are_read_alike(
     pipecat: Child, first: Frame, second: Frame, data: st.DataObject
 ) -> None:
     """Both sides see the same frame or none. (Groups, which we refuse, count as none.)"""
-    raw = damage(encode(first) + encode(second), data.draw)
+    raw = damage(encode(first) + encode(second), data)
     try:
         ours: Frame | None = decode(raw)
     except FrameError as exc:

@@ -160,7 +160,7 @@ async def test_one_mebibyte_passes_and_no_byte_more(single: str) -> None:
         assert await conn.request("echo", {"n": 1}) == {"n": 1}
     # The bot's own limit is where ours is: with ours raised, it closes.
     async with connect(single, options=WireOptions(max_outgoing=2 * limit)) as conn:
-        with pytest.raises(ConnectionLost, match="1009 .* above the bot's own limit"):
+        with pytest.raises(ConnectionLost, match=r"1009 .* above the bot's own limit"):
             await conn.request("size", padded_to(limit + 1))
 
 

@@ -296,12 +296,12 @@ def test_serves_outside_the_main_thread() -> None:
     assert answers == [AGENT_CLOSING]
 
 
-async def test_fifty_sessions_at_once(model: ScriptedModel) -> None:
+async def test_fifty_sessions_at_once(model: ScriptedModel, client: AsyncOpenAI) -> None:
     async def ask(number: int) -> str | None:
         session = f"n{number}"
         model.play(session, Script((DialogueTurn("agent", f"I am {number}."),), delay=0.1))
-        async with make_client(model, session) as client:
-            answer = await client.chat.completions.create(model="m", messages=[HELLO])
+        own = client.with_options(base_url=model.url(session))
+        answer = await own.chat.completions.create(model="m", messages=[HELLO])
         return answer.choices[0].message.content
 
     answers = await asyncio.gather(*(ask(number) for number in range(50)))

@@ -262,4 +262,3 @@ def test_a_wheel_s_own_copy_is_used_where_there_is_one(tmp_path):
         capture_output=True, text=True, check=False, cwd=tmp_path,
     )  # fmt: skip
     assert run.stdout == "True ['wheel_shop']\n", run.stderr
-

@@ -108,3 +108,11 @@ def test_objects_in_lists_are_described_in_place() -> None:
             "required": ["name", "price"],
         },
     }
+
+
+def test_a_description_may_be_changed_without_harm() -> None:
+    describe_parameters(Order)[0]["size"]["enum"].clear()
+    describe_parameters(Order)[1].clear()
+    properties, required = describe_parameters(Order)
+    assert properties["size"]["enum"] == ["small", "large"]
+    assert required == ["code", "note", "size"]

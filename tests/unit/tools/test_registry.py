@@ -102,7 +102,8 @@ class TestFind:
         with pytest.raises(UnknownToolError, match=r"names several tools.*use one, two"):
             get_schema_tool_for_eval("PingTool", domain="here")
 
-    def test_falls_back_to_default_with_a_warning(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_falls_back_to_default_and_logs_it(self, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level("DEBUG", logger="pytest_voiceeval")
         register_schema_tool_for_eval("here")(make_tool())
         tool = get_schema_tool_for_eval("EndConversationTool", domain="here")
         assert isinstance(tool, EndConversationTool)
@@ -121,6 +122,10 @@ class TestFind:
         assert text.startswith("no tool 'RebokFlightTool' in domain 'here' or in 'default'.")
         assert "Did you mean RebookFlightTool?" in text
         assert "Available: EndConversationTool, RebookFlightTool, Send" in text
+
+    def test_a_misspelt_function_name_gets_function_names(self) -> None:
+        with pytest.raises(UnknownToolError, match="Did you mean end_conversation"):
+            get_schema_tool_for_eval("end_conversaton")
 
     def test_an_unknown_domain(self) -> None:
         register_schema_tool_for_eval("cinema_tickets")(make_tool())

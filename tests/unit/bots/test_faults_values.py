@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_voiceeval.bots.fault_values import SIMILAR, wrong_values
+
+DATABASE = {
+    "journeys": {
+        "FL_SK621_20260320": {"gate": "A1"},
+        "FL_SK703_20260325": {},
+        "FL_X1_20260325": {},
+    },
+    "people": [{"id": "PAX001"}, {"id": "PAX002"}, {"id": "PAX002"}],
+}
+CHOICES = {"type": "string", "enum": ["window", "aisle", "middle"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "wrong"),
+    [
+        ("window", CHOICES, ["aisle", "middle"]),
+        ("window", {"anyOf": [CHOICES, {"type": "null"}]}, ["aisle", "middle"]),
+        (True, {"type": "boolean"}, [False]),
+        (2, {"type": "integer"}, [3, 1, 4]),
+        (1, {"type": "integer"}, [2, 0]),
+        (10.5, {"type": "number"}, [11.5, 9.5, 21.0]),
+        (0, {}, [1, -1]),
+        ("FL_SK621_20260320", {"type": "string"}, ["FL_SK703_20260325"]),
+        ("free words", {"type": "string"}, []),
+        (["PAX001"], {"items": {"type": "string"}}, [["PAX002"]]),
+        (["PAX001", "x"], {}, [["PAX002", "x"], ["PAX001"]]),
+        (None, {"type": "string"}, []),
+        ({"a": 1}, {"type": "object"}, []),
+    ],
+    ids=[
+        "choices",
+        "optional choices",
+        "yes or no",
+        "a number",
+        "no wrong value twice",
+        "an amount",
+        "zero",
+        "a name of the same form",
+        "nothing of that form",
+        "an item of a list",
+        "or one item less",
+        "nothing to change in null",
+        "or in an object",
+    ],
+)
+def test_wrong_values(value: Any, schema: dict[str, Any], wrong: list[Any]) -> None:
+    assert list(wrong_values(value, schema, DATABASE)) == wrong
+
+
+def test_a_big_database_gives_a_bounded_number_of_names() -> None:
+    database = [f"R{number:05}" for number in range(10_000)]
+    assert len(list(wrong_values("R00000", {}, database))) == SIMILAR
