@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 SUPERVISOR = supervisor.__file__
 START_DEADLINE = 20.0
 """Seconds for the supervisor to start a process; it needs 0.03 on an idle machine."""
+REPORT_WAIT = 1.0
+"""Seconds for the report of an end that has happened."""
 STOP_MARGIN = 4.0
 """Seconds the supervisor has for itself beyond the bot's grace period."""
 
@@ -124,6 +127,14 @@ class Child:
         code, number = (None, -status) if status < 0 else (status, None)
         return ExitInfo(code, number, asked, self.log_tail())
 
+    async def confirm_alive(self) -> bool:
+        """Look at the process itself, whose end may not have been reported yet."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            await self.exit_info(REPORT_WAIT)
+        return self.alive
+
     def log_tail(self) -> tuple[str, ...]:
         """Read the last lines this run wrote, secrets of its environment masked."""
         hidden = secrets_of(self.command.environment(None))
@@ -157,8 +168,7 @@ class Child:
         if not self.reports.closed.done():
             self._process.kill()
             self.reports.kill()
-        if self._transport is not None:
-            self._transport.close()
+        (self._transport or self._process.stdout).close()  # type: ignore[union-attr]
         await self._reap()
 
     async def _reap(self) -> None:

@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 SIMILAR = 20
 """At most so many other values of the same form are taken from the database."""
 
 Json = Any
+
+_SIMPLEST = {"boolean": False, "integer": 1, "number": 50.0}
 
 
 def wrong_values(value: Json, schema: Mapping[str, Any], database: Json) -> Iterator[Json]:
@@ -38,6 +40,48 @@ def wrong_values(value: Json, schema: Mapping[str, Any], database: Json) -> Iter
         yield from _similar_names(value, database)
     elif isinstance(value, list):
         yield from _wrong_lists(value, schema, database)
+
+
+def plausible_arguments(
+    properties: Mapping[str, Any],
+    required: Sequence[str],
+    known: Mapping[str, Json],
+    database: Json,
+) -> dict[str, Json] | None:
+    """Fill in a tool's required arguments for a call that nobody asked for.
+
+    Args:
+        properties: JSON schema of each argument.
+        required: those to fill in.
+        known: values that were used in this conversation, by the arguments' names.
+        database: where a value is looked for under the argument's name.
+
+    Returns:
+        The arguments, or None if one of them cannot be guessed.
+    """
+    arguments: dict[str, Json] = {}
+    for name in required:
+        schema = properties.get(name) or {}
+        guesses = (known.get(name), _stored(name, database), _simplest(schema))
+        value = next((guess for guess in guesses if guess is not None), None)
+        if value is None:
+            return None
+        arguments[name] = value
+    return arguments
+
+
+def _simplest(schema: Mapping[str, Any]) -> Json:
+    choices = _choices(schema)
+    return choices[0] if choices else _SIMPLEST.get(str(schema.get("type")))
+
+
+def _stored(name: str, value: Json) -> str | None:
+    """Find the first text that is stored under a name."""
+    if isinstance(value, dict) and isinstance(value.get(name), str):
+        return str(value[name])
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    found = (_stored(name, item) for item in items)
+    return next((text for text in found if text is not None), None)
 
 
 def _choices(schema: Mapping[str, Any]) -> list[Json]:

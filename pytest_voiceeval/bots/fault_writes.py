@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.bots.fault_values import wrong_values
+from pytest_voiceeval.bots.fault_values import plausible_arguments, wrong_values
 from pytest_voiceeval.scenario.dialogue import ENDING_CALLS, Dialogue, DialogueTurn, ToolCall
 from pytest_voiceeval.scenario.replay import Replay, agent_tools, initial_state, replay
 from pytest_voiceeval.scoring.assertions import evaluate_db_state_assertion
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 Found = tuple[Dialogue, str] | str
 """A dialogue with a note on what is wrong in it, or the reason why there is none."""
+
+
+MAX_TRIES = 100
+"""Each replays a conversation, which takes a third of a second on a database of 3 MB."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def missing_call(scenario: Scenario, dialogue: Dialogue) -> Found:
 
 
 def extra_write(scenario: Scenario, dialogue: Dialogue) -> Found:
-    """Add one write: a forbidden call of the scenario, else one of its writes, varied."""
+    """Add one write: a forbidden call of the scenario, else one of its own, varied or invented."""
     bench = Bench(scenario, dialogue)
     return bench.first(bench.added_writes(), "there is no write that could be added")
 
@@ -92,7 +97,7 @@ class Bench:
         if not verdict:
             return "its reference dialogue does not pass to begin with"
         disturbing: Edit | None = None
-        for edit in edits:
+        for edit in islice(edits, MAX_TRIES):
             outcome = replay(self.scenario, calls_of(edit.dialogue))
             if not self._is_seen(edit, outcome):
                 continue
@@ -176,10 +181,23 @@ class Bench:
         """Give the reference with one more call after all its others."""
         own = [call for _, _, call in self.writes()]
         varied = [wrong for call in own for wrong, _ in self._variants(call)]
-        for call in (*self.scenario.forbidden_calls, *varied, *own):
+        for call in (*self.scenario.forbidden_calls, *varied, *own, *self._invented()):
             dialogue, position = with_extra_call(self.dialogue, call)
             note = f"{call.name} is called as well: {_shown(dict(call.arguments))}"
             yield Edit(dialogue, note, changed=position)
+
+    def _invented(self) -> Iterator[ToolCall]:
+        """Give calls of the agent's write tools, with values from the conversation."""
+        known = {k: v for call in calls_of(self.dialogue) for k, v in call.arguments.items()}
+        for name, tool in self.tools.items():
+            if not isinstance(tool, WriteScenarioTool) or name in ENDING_CALLS:
+                continue
+            schema = tool.schema
+            arguments = plausible_arguments(
+                schema.properties, schema.required, known, self.database
+            )
+            if arguments is not None:
+                yield ToolCall(name, arguments)
 
     def _variants(self, call: ToolCall) -> Iterator[tuple[ToolCall, str]]:
         """Give a call with one argument changed, and a note on it."""

@@ -67,6 +67,10 @@ class RunningBot:
         """Whether its process has not ended, as far as we heard."""
         return self._child.alive
 
+    async def confirm_alive(self) -> bool:
+        """Whether its process has not ended, looked up now."""
+        return await self._child.confirm_alive()
+
     async def exit_info(self, wait: float) -> ExitInfo | None:
         """Tell how its process ended.
 

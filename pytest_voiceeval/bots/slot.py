@@ -93,7 +93,7 @@ class BotSlot:
             BotGaveUpError: it failed to start, or died, too often to try again.
         """
         async with self._starting:
-            if self._current is None or not self._current.alive:
+            if self._current is None or not await self._current.confirm_alive():
                 self._current = await self._start()
             return self._current
 

@@ -76,7 +76,8 @@ def _start_log(config: BotConfig) -> None:
     logger.add(sys.stderr, level=config.log_level)
     if config.log_file is not None:
         logger.add(config.log_file, level=config.log_level)
-    logging.basicConfig(handlers=[_ToLoguru()], level=logging.INFO, force=True)
+    logging.basicConfig(handlers=[_ToLoguru()], level=logging.WARNING, force=True)
+    logging.getLogger("pytest_voiceeval").setLevel(logging.INFO)
     logging.captureWarnings(capture=True)
 
 

@@ -134,6 +134,8 @@ async def serve_connection(
     runner = WorkerRunner(handle_sigint=False)
     await runner.add_workers(worker)
     session.messages.rtvi = worker.rtvi
+    # Ahead of whatever the client sends: text that could be spoken is not reported until it is.
+    await worker.queue_frame(LLMConfigureOutputFrame(skip_tts=True))
     try:
         await runner.run()
     finally:
@@ -249,14 +251,10 @@ def _text_only(action: handlers.ClientMessageHandler) -> handlers.ClientMessageH
 def _install_behaviour(
     worker: PipelineWorker, assistant: Any, session: Session, config: BotConfig
 ) -> None:
-    async def stay_silent(_worker: Any, _frame: Any) -> None:
-        await worker.queue_frame(LLMConfigureOutputFrame(skip_tts=True))
-
     async def talk_first(_rtvi: Any) -> None:
         if session.untouched:
             await worker.queue_frame(LLMRunFrame())
 
-    worker.add_event_handler("on_pipeline_started", stay_silent)
     if config.talk_first:
         worker.rtvi.add_event_handler("on_client_ready", talk_first)
     if config.fault == "crashes":

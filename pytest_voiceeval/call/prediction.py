@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.result import ActionDifference
-from pytest_voiceeval.scoring.matching import match_payloads, normalize_scenario_payload
+from pytest_voiceeval.scoring.explain import explain_match
+from pytest_voiceeval.scoring.matching import match_payloads
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_voiceeval.call.result import Conversation, Record
     from pytest_voiceeval.scenario.model import Scenario
 
@@ -50,7 +52,11 @@ def _payload(text: str) -> Any:
 
 
 def action_match(scenario: Scenario, prediction: Sequence[Any], *, strict: bool) -> bool | None:
-    """Whether the prediction holds the reference answer; None if the scenario has none."""
+    """Whether the prediction holds the reference answer; None if the scenario has none.
+
+    Raises:
+        PayloadError: The reference answer cannot be compared with anything.
+    """
     reference = _reference_of(scenario)
     if reference is None:
         return None
@@ -60,21 +66,18 @@ def action_match(scenario: Scenario, prediction: Sequence[Any], *, strict: bool)
 def differences(
     scenario: Scenario, prediction: Sequence[Any], *, strict: bool
 ) -> tuple[ActionDifference, ...]:
-    """What a mismatch consists of, for people: reference entries without their counterpart."""
-    flags = _flags(scenario, strict)
-    wanted = _entries(_reference_of(scenario))
-    left = _entries(list(prediction))
-    missing = []
-    for entry in wanted:
-        found = next((i for i, item in enumerate(left) if _same(entry, item, flags)), None)
-        if found is None:
-            missing.append(entry)
-        else:
-            left.pop(found)
-    found_differences = [_difference(entry, left) for entry in missing]
-    if flags["disallow_extra_items"]:
-        found_differences += [ActionDifference("extra", None, item) for item in left]
-    return tuple(found_differences)
+    """What a mismatch consists of, for people; extras only where they are disallowed.
+
+    Raises:
+        PayloadError: The reference answer cannot be compared with anything.
+    """
+    reference = _reference_of(scenario)
+    found = explain_match(reference, list(prediction), **_flags(scenario, strict))
+    return tuple(
+        ActionDifference(each.kind, each.expected, each.actual, each.fields)
+        for each in found
+        if each.blocking
+    )
 
 
 def _reference_of(scenario: Scenario) -> Any:
@@ -92,29 +95,3 @@ def _flags(scenario: Scenario, strict: bool) -> dict[str, bool]:
         "clean_text": scenario.clean_text,
         "disallow_extra_items": scenario.disallow_extra_items or strict,
     }
-
-
-def _entries(payload: Any) -> list[Any]:
-    """The actions of a payload, or the payload's own parts."""
-    payload = normalize_scenario_payload(payload)
-    if isinstance(payload, Mapping) and isinstance(payload.get("actions"), list):
-        return list(payload["actions"])
-    return list(payload) if isinstance(payload, list) else [payload]
-
-
-def _same(reference: Any, recorded: Any, flags: Mapping[str, bool]) -> bool:
-    return match_payloads({"actions": [reference]}, {"actions": [recorded]}, **flags)
-
-
-def _difference(entry: Any, left: list[Any]) -> ActionDifference:
-    """The entry with what was recorded instead: something of the same kind that matched nothing."""
-    for position, item in enumerate(left):
-        if _kind(entry) == _kind(item):
-            return ActionDifference("different", entry, left.pop(position))
-    return ActionDifference("missing", entry, None)
-
-
-def _kind(entry: Any) -> Any:
-    if not isinstance(entry, Mapping):
-        return type(entry).__name__
-    return entry.get("name") or entry.get("action_type") or sorted(map(str, entry))

@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_voiceeval.scoring.describe import describe_value
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_voiceeval.scoring.db_diff import Change
+    from pytest_voiceeval.scoring.explain import FieldDifference
     from pytest_voiceeval.scoring.signals import SuccessSignal
 
 Side = Literal["agent", "user"]
@@ -182,25 +185,49 @@ class Conversation:
 
 @dataclass(frozen=True)
 class ActionDifference:
-    """One reference action without a counterpart, or (``kind`` "extra") one nobody asked for."""
+    """One part of the reference answer that was not met, or one that should not be there.
 
-    kind: Literal["missing", "different", "extra"]
+    Attributes:
+        kind: ``changed`` is the nearest record that nothing else accounts for.
+        reference: What was wanted, None for an extra.
+        recorded: What there was, None if it is missing.
+        fields: For ``changed``, what differs inside.
+    """
+
+    kind: Literal["missing", "extra", "changed"]
     reference: Any
     recorded: Any
+    fields: tuple[FieldDifference, ...] = ()
 
     def describe(self) -> str:
-        """One line for people: what was expected, what was recorded."""
+        """One line for people: what was wanted, what was recorded."""
         if self.kind == "missing":
             return f"{_brief(self.reference)} → not recorded"
         if self.kind == "extra":
             return f"nothing → {_brief(self.recorded)}"
-        return f"{_brief(self.reference)} → {_brief(self.recorded)}"
+        inside = [field for field in self.fields if field.blocking]
+        differing = "; ".join(_describe_field(field) for field in inside)
+        return f"{_title(self.reference)}: {differing}"
+
+
+def _describe_field(field: FieldDifference) -> str:
+    where = ".".join(str(part) for part in field.path)
+    expected = "nothing" if field.kind == "extra" else describe_value(field.expected)
+    actual = "missing" if field.kind == "missing" else describe_value(field.actual)
+    return f"{where} {expected} → {actual}".strip()
+
+
+def _title(record: Any) -> str:
+    if not isinstance(record, Mapping):
+        return "answer"
+    return str(record.get("name") or record.get("action_type") or "answer")
 
 
 def _brief(value: Any) -> str:
     if not isinstance(value, Mapping):
-        return repr(value)
-    return ", ".join(f"{key}={item!r}" for key, item in value.items() if key != "side")
+        return describe_value(value)
+    shown = {key: item for key, item in value.items() if key != "side"}
+    return ", ".join(f"{key}={describe_value(item)}" for key, item in shown.items())
 
 
 @dataclass(frozen=True)

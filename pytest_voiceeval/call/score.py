@@ -13,14 +13,25 @@ from pytest_voiceeval.call.prediction import (
     merged_actions,
     prediction_of,
 )
-from pytest_voiceeval.call.result import AGENT_FAULTS, CallResult, Conversation, EndReason
+from pytest_voiceeval.call.result import (
+    AGENT_FAULTS,
+    ActionDifference,
+    CallResult,
+    Conversation,
+    EndReason,
+)
 from pytest_voiceeval.scenario.replay import ReplayError, initial_state
 from pytest_voiceeval.scoring.assertions import evaluate_db_state_assertion
 from pytest_voiceeval.scoring.db_hash import StateError, get_dict_hash
-from pytest_voiceeval.scoring.signals import SuccessSignal, success_breakdown
+from pytest_voiceeval.scoring.matching import PayloadError
+from pytest_voiceeval.scoring.signals import (
+    SuccessSignal,
+    compute_is_task_successful,
+    success_breakdown,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pytest_voiceeval.scenario.model import Scenario
 
@@ -55,8 +66,7 @@ def score(
         raise ValueError("a conversation that broke off cannot be scored: it has no end reason")
     database = judge_database(scenario, conversation)
     prediction = prediction_of(conversation)
-    strict = options.strict_match
-    matched = action_match(scenario, prediction, strict=strict)
+    matched, action_differences = _actions(scenario, prediction, strict=options.strict_match)
     verdicts = _assertions(scenario, conversation)
     signals = _signals(end, database.matches, matched, verdicts)
     stalled = _stalled(conversation, options)
@@ -70,9 +80,7 @@ def score(
         end_reason=end,
         actions=merged_actions(conversation) or (),
         prediction=prediction,
-        action_differences=(
-            differences(scenario, prediction, strict=strict) if matched is False else ()
-        ),
+        action_differences=action_differences,
         assertion_verdicts=verdicts,
         breakdown=breakdown,
         warnings=(*conversation.warnings, *database.warnings, *_blindness(scenario, database)),
@@ -112,6 +120,20 @@ def _compared(database: Database) -> dict[str, Any]:
     }
 
 
+def _actions(
+    scenario: Scenario, prediction: Sequence[Any], *, strict: bool
+) -> tuple[bool | None, tuple[ActionDifference, ...]]:
+    """Whether the reference answer is met, and what is missing if it is not."""
+    try:
+        matched = action_match(scenario, prediction, strict=strict)
+        missing = differences(scenario, prediction, strict=strict) if matched is False else ()
+    except PayloadError as error:
+        raise ScenarioInvalid(
+            f"scenario {scenario.name!r} has no usable reference answer: {error}"
+        ) from error
+    return matched, missing
+
+
 def _assertions(scenario: Scenario, conversation: Conversation) -> tuple[Mapping[str, Any], ...]:
     """One verdict a database predicate; a missing database fails it and says so."""
     user_db = conversation.user.db if conversation.user else None
@@ -149,15 +171,18 @@ def _compose(
 ) -> tuple[bool | None, bool | None, dict[str, list[str]]]:
     """Passed, passed but for the end of the call, and the signals by verdict."""
     whitelist = tuple(scenario.success_signals or ())
+    verdicts = {str(name): verdict for name, verdict in signals.items()}
     try:
-        verdict = scenario.compute_is_successful(signals)
-        breakdown = success_breakdown(whitelist, signals)
-    except ValueError as error:
+        verdict = scenario.compute_is_successful(verdicts)
+        task_verdict = compute_is_task_successful(whitelist, verdicts)
+        breakdown = success_breakdown(whitelist, verdicts)
+    except (ValueError, TypeError) as error:
         raise ScenarioInvalid(f"scenario {scenario.name!r} cannot be judged: {error}") from error
-    if not isinstance(verdict, bool):
-        return None, None, breakdown
-    task_failed = [name for name in breakdown["failed"] if name != SuccessSignal.CLEAN_EXIT]
-    return verdict, not task_failed, breakdown
+    return _as_bool(verdict), _as_bool(task_verdict), breakdown
+
+
+def _as_bool(verdict: bool | str) -> bool | None:
+    return verdict if isinstance(verdict, bool) else None
 
 
 def _blindness(scenario: Scenario, database: Database) -> tuple[str, ...]:

@@ -239,7 +239,7 @@ class _Call:
     # -- the caller
 
     async def _answer(self) -> Say | HangUp:
-        """What the caller does next; an empty answer is never sent, and the second one is its fault."""
+        """What the caller does next; an empty answer is never sent, a second one is its fault."""
         for _ in range(2):
             answer = await self._ask()
             if isinstance(answer, HangUp) or answer.text.strip():

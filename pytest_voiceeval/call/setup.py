@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.errors import CallerFailed, CallError, ScenarioInvalid, SetupFailed
+from pytest_voiceeval.call.errors import CallerFailed, ScenarioInvalid, SetupFailed
 from pytest_voiceeval.wire.errors import RequestRefused, RequestTimeout
 
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ async def set_up_bot(conn: Connection, setup: SideSetup, side: Side, limits: Cal
         reply = await conn.request(name, arguments, deadline=limits.request, name=name)
         fault = _fault_in(reply)
         if fault:
-            raise failure(
-                f"the {who} answered {name!r} with {fault}; see its log for the cause"
-            )
+            raise failure(f"the {who} answered {name!r} with {fault}; see its log for the cause")
     return await _promises_silence(conn, limits)
 
 

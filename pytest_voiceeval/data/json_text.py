@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.data.errors import DataError, MissingData
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class _Refused(Exception):

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from pytest_voiceeval.data.errors import DataError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 try:  # the C parser is many times as fast and gives the same marks
     from yaml import CBaseLoader as _BaseLoader

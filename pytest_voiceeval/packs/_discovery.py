@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_voiceeval.packs._pack import PACK_FILE, Pack, PackError, Source, read_pack, suggest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from importlib.metadata import EntryPoint
 
 PACKS_VARIABLE = "VOICEEVAL_PACKS"

@@ -7,13 +7,15 @@ import importlib.util
 import sys
 import traceback
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.packs._discovery import find_pack, list_packs
 from pytest_voiceeval.packs._pack import Pack, PackError
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 PREFIX = "pytest_voiceeval.packs."
 

@@ -6,8 +6,10 @@ import difflib
 import keyword
 import tomllib
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PACK_FILE = "pack.toml"
 

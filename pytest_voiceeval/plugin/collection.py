@@ -37,7 +37,6 @@ class DomainDirectory(pytest.Directory):
 
 def check_call(call: Any, request: pytest.FixtureRequest) -> None:
     """Body of every packaged item: the call must have passed."""
-    __tracebackhide__ = True
     if not call.passed:
         from pytest_voiceeval.plugin.outcome import CallFailed
         from pytest_voiceeval.plugin.runtime import runtime_of

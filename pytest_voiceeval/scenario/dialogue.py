@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_voiceeval.scenario.plain_dialogue import dialogue_from_calls
 from pytest_voiceeval.scenario.turns import (
@@ -15,6 +14,9 @@ from pytest_voiceeval.scenario.turns import (
     ToolCall,
     check_dialogue,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "ENDING_CALLS",

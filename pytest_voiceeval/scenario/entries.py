@@ -5,16 +5,17 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.packs import pack_of_module
-from pytest_voiceeval.scenario.origins import Origin
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from pytest_voiceeval.scenario.model import Scenario
+    from pytest_voiceeval.scenario.origins import Origin
 
 _NAME = re.compile(r"(?!\.)[\w.\- ]{1,200}(?<![. ])")
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.scenario.dialogue import Dialogue, ToolCall
+from pytest_voiceeval.scenario.declared import DeclaredMembers
 from pytest_voiceeval.scenario.parts import (
     Actions,
     NoiseConfig,
@@ -19,10 +18,14 @@ from pytest_voiceeval.scenario.prompts import GENERAL_PROMPT
 from pytest_voiceeval.scenario.saving import save_scenario
 from pytest_voiceeval.scoring.signals import SuccessSignal, compute_is_successful
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
 __all__ = ["Actions", "NoiseConfig", "Persona", "Resources", "Scenario", "Task"]
 
 
-class Scenario:
+class Scenario(DeclaredMembers):
     """Base of all scenarios; subclass it, or a domain's base, and override the eight parts.
 
     An argument of the constructor becomes an attribute only if the class does not define it: a
@@ -57,25 +60,15 @@ class Scenario:
 
     domain: str = "default"
     success_signals: Sequence[SuccessSignal] | None = None
-    reference_dialogue: Dialogue | None = None
-    forbidden_calls: tuple[ToolCall, ...] = ()
 
     name: str
-    description: str | None
-    max_duration: float | None
     noise_config: NoiseConfig | dict[str, Any] | None
-    reference_answer: Any
     reference_file: str
     general_prompt: str
     ignore_capitalization: bool
     ignore_punctuation: bool
     clean_text: bool
     disallow_extra_items: bool
-    expected_scenario_db: dict[str, Any] | None
-    expected_user_db: dict[str, Any] | None
-    nl_assertions: Sequence[str] | None
-    db_state_assertions: Sequence[Mapping[str, Any]] | None
-    initialization_actions: Sequence[Mapping[str, Any]] | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse a scenario, that is, a class with a `name`, that nothing could decide."""
@@ -106,25 +99,11 @@ class Scenario:
         initialization_actions: Sequence[Mapping[str, Any]] | None = None,
         expected_user_db: dict[str, Any] | None = None,
     ) -> None:
+        given = {key: value for key, value in locals().items() if key != "self"}
         if noise_config is not None:
             self.noise_config = noise_config
         self._set_missing(
-            noise_config=None,
-            name=name,
-            description=description,
-            max_duration=max_duration,
-            reference_answer=reference_answer,
-            ignore_capitalization=ignore_capitalization,
-            ignore_punctuation=ignore_punctuation,
-            clean_text=clean_text,
-            disallow_extra_items=disallow_extra_items,
-            expected_scenario_db=expected_scenario_db,
-            nl_assertions=nl_assertions,
-            db_state_assertions=db_state_assertions,
-            initialization_actions=initialization_actions,
-            expected_user_db=expected_user_db,
-            general_prompt=GENERAL_PROMPT,
-            reference_file="reference_answer.json",
+            **given, general_prompt=GENERAL_PROMPT, reference_file="reference_answer.json"
         )
 
     def _set_missing(self, **values: Any) -> None:
@@ -221,7 +200,7 @@ class Scenario:
         """
         return {"agent": {}, "user": {}}
 
-    def compute_is_successful(self, signals: Mapping[SuccessSignal, bool | None]) -> bool | str:
+    def compute_is_successful(self, signals: Mapping[str, bool | None]) -> bool | str:
         """Combine the verdicts of a call: True, False, or "N/A" when none of ours applies.
 
         Raises:

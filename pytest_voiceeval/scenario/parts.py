@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.scenario.prompts import GENERAL_PROMPT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _STAY_IN_ROLE = "Stay in this role for the whole conversation and never step out of it."
 _INSTRUCTIONS = "Work through these steps in order, one of them in each turn:"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from pytest_voiceeval.scenario.prompts import spell_out
 from pytest_voiceeval.scenario.turns import (
@@ -13,6 +13,9 @@ from pytest_voiceeval.scenario.turns import (
     ToolCall,
     check_dialogue,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _GREETING = "Hello, thank you for calling. How can I help you today?"
 _OPENING = "Hi, I need some help, please."

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_voiceeval.packs import PackError, list_packs, load_pack, pack_of_module
 from pytest_voiceeval.scenario.entries import (
@@ -24,6 +22,10 @@ from pytest_voiceeval.scenario.entries import (
 )
 from pytest_voiceeval.scenario.model import Scenario
 from pytest_voiceeval.scenario.origins import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
 
 __all__ = [
     "BadScenarioName",

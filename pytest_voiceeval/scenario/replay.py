@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.data.artifacts import load_db_artifact
 from pytest_voiceeval.data.root import resolve_data_path
 from pytest_voiceeval.scenario.initialization import apply_initialization_actions
-from pytest_voiceeval.scenario.model import Scenario
-from pytest_voiceeval.scenario.turns import ToolCall
 from pytest_voiceeval.scoring.db_hash import get_dict_hash
 from pytest_voiceeval.tools.base import StandardSchemaTool, WriteScenarioTool
 from pytest_voiceeval.tools.registry import get_schema_tool_for_eval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_voiceeval.scenario.model import Scenario
+    from pytest_voiceeval.scenario.turns import ToolCall
 
 
 class ReplayError(RuntimeError):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.scoring.db_hash import get_dict_hash
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_voiceeval.scenario.model import Scenario
 
 _INDENT = 4

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ENDING_CALLS = frozenset({"end_conversation", "transfer_to_agent"})
 """Functions after which a call is over; nothing can follow them."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_voiceeval import (
     END_CONVERSATION_GUIDELINE,
@@ -23,6 +22,9 @@ from pytest_voiceeval.data.errors import DataError
 from pytest_voiceeval.scenario.dialogue import Dialogue, ToolCall, parse_calls, parse_dialogue
 
 from .data import Policy, current_dataset, read_database, read_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DOMAIN = "eva_airline"
 MAX_DURATION = 900.0

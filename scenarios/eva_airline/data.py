@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.data.artifacts import load_db_artifact, load_yaml
 from pytest_voiceeval.data.errors import DataError, MissingData
@@ -15,6 +14,9 @@ from pytest_voiceeval.data.json_text import read_text
 from pytest_voiceeval.data.root import get_eval_data_root, shipped_data_root
 
 from .dataset import Dataset, is_record_id, load_dataset
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 UPSTREAM_POLICY = "58631672139be47f767c367894919d64091832b0113b099443dcd645609209bd"
 """SHA-256 of the benchmark's own `airline_agent.yaml`, trailing whitespace of lines dropped."""

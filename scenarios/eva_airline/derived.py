@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval import VOICE_ALPHANUMERIC_RULE, Actions, Persona, Resources, Task
 from pytest_voiceeval.data.errors import DataError
@@ -14,7 +13,11 @@ from pytest_voiceeval.scenario.registry import register_eval_scenario, register_
 
 from .base import DOMAIN, EvaAirlineBaseScenario
 from .data import current_dataset
-from .dataset import RecordLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from .dataset import RecordLine
 
 CONFIRMATION = (
     "confirmation_number",
@@ -215,11 +218,11 @@ def register_records(seeds: Iterable[type[RecordScenario]]) -> None:
             register_eval_scenario(seed)
         return
     for line in dataset.lines:
-        seed = named.get(line.id)
-        if seed is not None and line.problem is None:
-            register_eval_scenario(seed)
+        named_class = named.get(line.id)
+        if named_class is not None and line.problem is None:
+            register_eval_scenario(named_class)
         else:
-            name = seed.name if seed else f"{DOMAIN}__{line.short_name}"
+            name = named_class.name if named_class else f"{DOMAIN}__{line.short_name}"
             place = (dataset.path, line.number)
             register_scenario_factory(name, DOMAIN, _factory(name, line), place)
 

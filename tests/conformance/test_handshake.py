@@ -26,7 +26,7 @@ from pytest_voiceeval.wire.rtvi import Envelope
 if TYPE_CHECKING:
     from tests.conformance.conftest import Script, Serve, Visit
 
-QUICK = Deadlines(connect=2.0, ready=0.2, close=0.5)
+QUICK = Deadlines(connect=2.0, ready=0.5, close=0.5)
 SOUND = AudioFrame(bytes(320), 16000, 1)
 
 
@@ -142,7 +142,7 @@ async def test_missing_bot_ready_is_explained(
     error, _ = await failure_of(serve_agent, script)
     assert isinstance(error, HandshakeFailed)
     assert error.code is None
-    assert "no bot-ready within 0.2 s (ready deadline): " in str(error)
+    assert "no bot-ready within 0.5 s (ready deadline): " in str(error)
     assert hint in str(error)
 
 
@@ -198,8 +198,8 @@ async def test_busy_bot_is_tried_again_within_the_connect_deadline(serve_agent: 
     error, visits = await failure_of(serve_agent, refuse, busy_retry=True)
     assert isinstance(error, BotBusy)
     assert time.monotonic() - start < QUICK.connect
-    assert visits == 5  # after 0, 0.1, 0.3, 0.7 and 1.5 s
-    assert "(5 tries in 1." in str(error)
+    assert 2 <= visits <= 5  # at 0, 0.1, 0.3, 0.7 and 1.5 s, later on a busy machine
+    assert f"({visits} tries in " in str(error)
 
 
 async def test_busy_bot_that_becomes_free(serve_agent: Serve) -> None:
@@ -290,13 +290,13 @@ async def hang(_writer: asyncio.StreamWriter) -> None:
             id="redirect",
         ),
         pytest.param(hang_up, "no WebSocket handshake", id="hangs-up"),
-        pytest.param(hang, "no WebSocket handshake within 0.3 s (connect deadline)", id="hangs"),
+        pytest.param(hang, "no WebSocket handshake within 1 s (connect deadline)", id="hangs"),
     ],
 )
 async def test_no_websocket(answer: Answer, told: str) -> None:
     async with raw_server(answer) as url:
         with pytest.raises(ConnectFailed) as caught:
-            async with connect(url, Deadlines(connect=0.3), peer="user"):
+            async with connect(url, Deadlines(connect=1.0), peer="user"):
                 pass
     assert f"user at {url}: cannot connect: " in str(caught.value)
     assert told in str(caught.value)

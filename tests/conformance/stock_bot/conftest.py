@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,6 +23,7 @@ from pytest_voiceeval.wire.rtvi import Envelope
 
 Reply = list[str | tuple[str, str]]
 Model = Callable[[list[dict[str, Any]]], Reply]
+TURN_DEADLINE = 10.0
 DEADLINES = Deadlines(connect=10, ready=10, request=10)
 
 
@@ -71,10 +73,8 @@ class _Completions(BaseHTTPRequestHandler):
         self.wfile.write(f"data: {json.dumps(chunk | fields)}\n\n".encode())
 
     def handle(self) -> None:
-        try:
+        with suppress(ConnectionError):  # the bot hung up on a model that hangs
             super().handle()
-        except ConnectionError:
-            pass  # the bot hung up on a model that hangs
 
     def log_message(self, *_: Any) -> None: ...
 
@@ -113,12 +113,16 @@ class Talk:
 
     async def until(self, last: str) -> Seen:
         seen = Seen()
-        async for event in self.connection.events():
-            if isinstance(event.kind, Envelope):
-                seen.append(event.kind)
-                if event.kind.type == last:
-                    return seen
-        raise AssertionError(f"no {last} came")
+        try:
+            async with asyncio.timeout(TURN_DEADLINE):
+                async for event in self.connection.events():
+                    if isinstance(event.kind, Envelope):
+                        seen.append(event.kind)
+                        if event.kind.type == last:
+                            return seen
+        except TimeoutError:
+            pass
+        raise AssertionError(f"no {last} in {seen}")
 
 
 @dataclass

@@ -55,6 +55,10 @@ class SetAmountTool(WriteScenarioTool):
         size = {"type": "string", "enum": ["small", "large", "huge"]}
         return {"order_id": {"type": "string"}, "amount": {"type": "integer"}, "size": size}
 
+    @property
+    def required_properties(self) -> list[str]:
+        return ["order_id", "amount", "size", "reason_nobody_can_guess"]
+
     def _execute(self, order_id: str, amount: int, size: str) -> dict[str, Any]:
         order = self.shared_state["db"]["orders"].get(order_id)
         if order is None or amount > 5 or order.get("closed"):
@@ -68,6 +72,7 @@ class SetAmountTool(WriteScenarioTool):
 class CloseOrderTool(WriteScenarioTool):
     description = "Close an order."
     ACTION_TYPES = ("close_order",)
+    required_properties = ("order_id",)
 
     def _execute(self, order_id: str) -> dict[str, Any]:
         self.shared_state["db"]["orders"][order_id]["closed"] = True
@@ -247,6 +252,12 @@ def test_extra_write_varies_a_write_if_none_is_forbidden() -> None:
     assert calls_of(plan.dialogue) == [SET, extra, END]
 
 
+def test_extra_write_invents_one_where_the_agent_writes_nothing() -> None:
+    plan = planned(make(dialogue_of(LOOK_UP)), "extra-write")
+    extra = ToolCall("close_order", {"order_id": "ORD1"})
+    assert calls_of(plan.dialogue) == [LOOK_UP, extra, END]
+
+
 def test_extra_write_that_nobody_forbids_is_not_applicable() -> None:
     """Actions beyond the reference count only where the scenario says so."""
     assert "no write that could be added" in refused(
@@ -256,7 +267,7 @@ def test_extra_write_that_nobody_forbids_is_not_applicable() -> None:
     assert planned(strict, "extra-write")
 
 
-@pytest.mark.parametrize("fault", ["wrong-field", "missing-call", "extra-write"])
+@pytest.mark.parametrize("fault", ["wrong-field", "missing-call"])
 @pytest.mark.parametrize(
     ("scenario", "reason"),
     [
@@ -272,6 +283,11 @@ def test_faults_of_writes_that_would_not_show(fault: str, scenario: Any, reason:
     text = refused(scenario(), fault)
     assert text.startswith("faults_test__order: ")
     assert reason in text
+
+
+def test_an_extra_write_that_would_not_show() -> None:
+    unseen = make(dialogue_of(SET), signals=(SuccessSignal.CLEAN_EXIT,))
+    assert "none of its signals looks at what the tools wrote" in refused(unseen, "extra-write")
 
 
 def test_a_reference_that_does_not_pass_is_said_so() -> None:
@@ -332,6 +348,13 @@ def test_importing_the_names_of_the_faults_is_cheap() -> None:
     assert done.stdout.strip() == "[]"
 
 
+NOT_APPLICABLE: dict[str, set[str]] = {
+    "wrong-field": {"5.2.2", "7.2.2"},  # a reason that is not stored; no write at all
+    "missing-call": {"7.2.2"},
+    "extra-write": set(),
+}
+
+
 class TestOnTheBenchmark:
     """Every fault of what is written, for each record whose calls are known."""
 
@@ -352,10 +375,11 @@ class TestOnTheBenchmark:
     @pytest.mark.parametrize("fault", ["wrong-field", "missing-call", "extra-write"])
     def test_a_planned_fault_is_always_seen(self, scenarios: list[Scenario], fault: str) -> None:
         assert len(scenarios) == 25
+        plans = {scenario.eva_id: plan_fault(scenario, fault) for scenario in scenarios}
+        skipped = {key for key, plan in plans.items() if isinstance(plan, NotApplicable)}
+        assert skipped == NOT_APPLICABLE[fault]
         for scenario in scenarios:
-            plan = plan_fault(scenario, fault)
-            writes = list(Bench(scenario, scenario.reference_dialogue or ()).writes())
-            assert isinstance(plan, FaultPlan) == bool(writes), (scenario.name, plan)
+            plan = plans[scenario.eva_id]
             if isinstance(plan, FaultPlan):
                 bench = Bench(scenario, plan.dialogue)
                 assert bench.passes(bench.reference) is False, (scenario.name, plan.note)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_voiceeval.bots.fault_values import SIMILAR, wrong_values
+from pytest_voiceeval.bots.fault_values import SIMILAR, plausible_arguments, wrong_values
 
 DATABASE = {
     "journeys": {
@@ -57,3 +57,27 @@ def test_wrong_values(value: Any, schema: dict[str, Any], wrong: list[Any]) -> N
 def test_a_big_database_gives_a_bounded_number_of_names() -> None:
     database = [f"R{number:05}" for number in range(10_000)]
     assert len(list(wrong_values("R00000", {}, database))) == SIMILAR
+
+
+def test_arguments_for_a_call_nobody_asked_for() -> None:
+    properties = {
+        "confirmation": {"type": "string"},
+        "id": {"type": "string"},
+        "seat": CHOICES,
+        "waive": {"type": "boolean"},
+        "bags": {"type": "integer"},
+        "amount": {"type": "number"},
+        "optional": {"type": "string"},
+    }
+    required = list(properties)[:-1]
+    known = {"confirmation": "ABC123", "unused": 1}
+    assert plausible_arguments(properties, required, known, DATABASE) == {
+        "confirmation": "ABC123",
+        "id": "PAX001",
+        "seat": "window",
+        "waive": False,
+        "bags": 1,
+        "amount": 50.0,
+    }
+    assert plausible_arguments(properties, ["optional"], known, DATABASE) is None
+    assert plausible_arguments({}, [], {}, None) == {}

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import socket
@@ -14,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_voiceeval.bots import child as child_module
-from pytest_voiceeval.bots import process
-from pytest_voiceeval.bots.endpoint import BotCommandError, BotStartError
+from pytest_voiceeval.bots import child, ports, supervisor
+from pytest_voiceeval.bots.endpoint import BotCommandError, BotStartError, session_url
 from pytest_voiceeval.bots.ports import reserved_port
-from pytest_voiceeval.bots.process import BotCommand, RunningBot, start_bot
+from pytest_voiceeval.bots.process import BotCommand, RunningBot, start_bot, stock_bot_command
+from pytest_voiceeval.wire.connection import connect
 
 READY = """
 import json, os, sys, time
@@ -347,17 +346,78 @@ def test_no_orphans_when_the_harness_ends(
     wait_until_gone(pids, seconds=6)
 
 
-def test_reserved_ports_are_all_different_and_can_be_bound() -> None:
-    with contextlib.ExitStack() as stack:
-        ports = [stack.enter_context(reserved_port()) for _ in range(200)]
-        assert len(set(ports)) == 200
-        for port in ports[:20]:
-            with socket.socket() as server:
-                server.bind(("0.0.0.0", port))
-                server.listen()
+def test_no_orphan_although_a_fork_of_the_harness_keeps_our_pipe(tmp_path: Path) -> None:
+    program = HARNESS.replace("IN_THREAD", "False").replace("STUBBORN", "False")
+    fork = "import os, time\n        if not os.fork(): time.sleep(30)"
+    program = program.replace('print("up", flush=True)', f'{fork}\n        print("up", flush=True)')
+    harness = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert harness.stdout is not None
+    with harness.stdout as out:
+        assert out.readline() == "up\n"
+        pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+        harness.kill()
+        harness.wait(timeout=10)
+    wait_until_gone(pids, seconds=6)
+    os.killpg(harness.pid, signal.SIGKILL)
 
 
-def test_times_fit_the_documented_caps() -> None:
-    assert process.READY_DEADLINE == 30.0
-    assert BotCommand(("x",), "agent", "x", Path("x")).grace == 5.0
-    assert child_module.STOP_MARGIN > 2.0
+PORTS = """
+import contextlib, sys
+from pytest_voiceeval.bots.ports import reserved_port
+
+with contextlib.ExitStack() as stack:
+    print(*(stack.enter_context(reserved_port()) for _ in range(100)), flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_ports_that_processes_reserve_at_the_same_time_all_differ() -> None:
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", PORTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    ports = [port for worker in workers for port in worker.stdout.readline().split()]
+    for worker in workers:
+        worker.communicate()
+    assert len(ports) == 400
+    assert len(set(ports)) == 400
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_a_reserved_port_can_be_bound(host: str) -> None:
+    with reserved_port() as port, socket.socket() as server:
+        server.bind((host, port))
+        server.listen()
+
+
+def test_a_machine_without_free_ports_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "_free_port", lambda holder: None)
+    with pytest.raises(OSError, match=r"no free TCP port on 127\.0\.0\.1"), reserved_port():
+        pass
+
+
+async def test_the_stock_bot_serves_many_sessions_and_ends_in_order(tmp_path: Path) -> None:
+    command = stock_bot_command(
+        "agent", llm_url="http://127.0.0.1:1/{session}/v1", log_path=tmp_path / "bot.log"
+    )
+    async with start_bot(command) as bot:
+        assert bot.url.endswith("/ws/{session}")
+        assert bot.max_calls == 16
+        for session in ("one", "two"):
+            async with connect(session_url(bot.url, session)) as connection:
+                assert connection.ready.type == "bot-ready"
+    exit_info = await bot.exit_info(0)
+    assert exit_info is not None
+    assert (exit_info.code, exit_info.asked) == (0, True)
+
+
+def test_the_supervisor_has_time_to_kill_before_it_is_given_up() -> None:
+    assert child.STOP_MARGIN > supervisor.KILL_WAIT + supervisor.POLL

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +51,24 @@ async def test_a_dead_bot_is_replaced_and_its_end_stays_known(command: BotComman
         exit_info = await first.exit_info(0)
         assert exit_info is not None
         assert (exit_info.signal, exit_info.asked) == (signal.SIGKILL, False)
+
+
+async def test_a_death_that_was_not_reported_yet_is_noticed(command: BotCommand) -> None:
+    async with BotSlot(command) as slot:
+        first = await slot.running()
+        os.kill(first.pid, signal.SIGKILL)
+        wait_until_gone(first.pid)  # without giving the loop a chance to hear of it
+        assert first.alive
+        second = await slot.running()
+        assert second.pid != first.pid
+
+
+def wait_until_gone(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        for _ in range(1000):
+            os.kill(pid, 0)
+            time.sleep(0.01)
+        pytest.fail("the process did not go away")
 
 
 async def test_places_are_leased_in_order(command: BotCommand) -> None:

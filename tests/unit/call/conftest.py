@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,10 +125,8 @@ class FakeBot:
 
     def _start(self, reply: Reply, message: Envelope) -> None:
         async def run() -> None:
-            try:
+            with suppress(ConnectionClosed):
                 await reply(self, message.data["content"])
-            except ConnectionClosed:
-                pass
 
         task = asyncio.create_task(run())
         self._talking.add(task)

@@ -22,9 +22,7 @@ async def hold(kit: Any, agent: Any, user: Any, **plan: Any) -> Any:
     limits = plan.pop("user_limits", kit.limits)
     async with kit.serving(agent), kit.serving(user):
         single = plan.get("single_connection", False)
-        caller = BotCaller(
-            user.url, scenario, limits, single_connection=single, process_exit=probe
-        )
+        caller = BotCaller(user.url, scenario, limits, single_connection=single, process_exit=probe)
         return await kit.hold(agent, caller, scenario=scenario, **plan)
 
 
@@ -46,9 +44,9 @@ async def test_the_user_bot_is_set_up_after_the_agent_with_its_own_half(kit: Any
     agent, user = kit.Bot(kit.leaving()), kit.Bot(kit.saying("x"))
     order: list[str] = []
     for name, bot in (("agent", agent), ("user", user)):
-        bot.answers["apply_initialization"] = lambda _, name=name: order.append(name) or {
-            "success": True
-        }
+        bot.answers["apply_initialization"] = lambda _, name=name: (
+            order.append(name) or {"success": True}
+        )
     action = {"side": "user", "func_name": "f", "arguments": {}}
     scenario = kit.Scenario(state={"n": 1}, initialization_actions=[action])
     await hold(kit, agent, user, scenario=scenario)

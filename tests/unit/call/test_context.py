@@ -11,7 +11,7 @@ from pytest_voiceeval.call import context
 from pytest_voiceeval.call.context import ContextUnreadable, parse_context, tool_calls_of
 
 MESSAGES = [
-    {"role": "system", "content": "It's \"you\""},
+    {"role": "system", "content": 'It\'s "you"'},
     {"role": "assistant", "content": None, "flag": True},
 ]
 
@@ -44,14 +44,17 @@ def test_an_empty_history_is_no_message(value: Any) -> None:
     ],
 )
 def test_what_cannot_be_read_says_so(reply: Any, says: str) -> None:
-    with pytest.raises(ContextUnreadable, match="expected|neither") as caught:
+    with pytest.raises(ContextUnreadable) as caught:
         parse_context(reply)
     assert says in str(caught.value)
 
 
 def test_nothing_is_evaluated(tmp_path: Any) -> None:
     target = tmp_path / "created"
-    for text in (f"__import__('pathlib').Path({str(target)!r}).touch()", f"[open({str(target)!r},'w')]"):
+    for text in (
+        f"__import__('pathlib').Path({str(target)!r}).touch()",
+        f"[open({str(target)!r},'w')]",
+    ):
         with pytest.raises(ContextUnreadable):
             parse_context({"context": text})
     assert not target.exists()
@@ -123,7 +126,10 @@ def test_a_placeholder_is_no_result_and_an_id_counts_once() -> None:
             answer("b", "IN_PROGRESS"),
         ]
     )
-    assert [(c.id, c.result, c.finished) for c in calls] == [("a", {"n": 1}, True), ("b", None, False)]
+    assert [(c.id, c.result, c.finished) for c in calls] == [
+        ("a", {"n": 1}, True),
+        ("b", None, False),
+    ]
 
 
 @pytest.mark.parametrize(

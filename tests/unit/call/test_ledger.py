@@ -147,7 +147,9 @@ def context_of(*calls: tuple[str, str, str]) -> tuple[dict[str, Any], ...]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Hello"}]
     for identity, name, arguments in calls:
         function = {"name": name, "arguments": arguments}
-        messages.append({"role": "assistant", "tool_calls": [{"id": identity, "function": function}]})
+        messages.append(
+            {"role": "assistant", "tool_calls": [{"id": identity, "function": function}]}
+        )
         messages.append({"role": "tool", "tool_call_id": identity, "content": '{"ok": true}'})
     return tuple(messages)
 
@@ -170,7 +172,12 @@ def test_nameless_events_alone_are_no_call() -> None:
 def test_the_context_names_the_call_and_the_events_its_turn() -> None:
     ledger = noted(started("c"), stopped("c"), turn=4)
     (call,) = merge_tool_calls("agent", context_of(("c", "pay", '{"amount": 5}')), ledger)
-    assert (call.turn, call.name, call.arguments, call.result) == (4, "pay", {"amount": 5}, {"ok": True})
+    assert (call.turn, call.name, call.arguments, call.result) == (
+        4,
+        "pay",
+        {"amount": 5},
+        {"ok": True},
+    )
 
 
 def test_calls_only_one_source_knows_are_all_listed_by_turn() -> None:
@@ -227,7 +234,9 @@ def test_two_actions_never_share_a_call() -> None:
 
 def test_an_action_without_a_call_stands_for_itself() -> None:
     ledger = noted(
-        applied({"name": "pay", "arguments": {"amount": 5}}), applied({"action_type": "refund"}), turn=2
+        applied({"name": "pay", "arguments": {"amount": 5}}),
+        applied({"action_type": "refund"}),
+        turn=2,
     )
     first, second = merge_tool_calls("agent", None, ledger)
     assert (first.turn, first.name, first.arguments) == (2, "pay", {"amount": 5})

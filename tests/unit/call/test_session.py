@@ -150,7 +150,9 @@ async def test_a_process_that_died_before_the_talk_is_named(kit: Any) -> None:
 
     bot = kit.Bot(kit.leaving(), reset=kit.no_reply)
     async with kit.serving(bot):
-        with pytest.raises(SetupFailed, match="exited with code 3; its log ends: ImportError: nope"):
+        with pytest.raises(
+            SetupFailed, match="exited with code 3; its log ends: ImportError: nope"
+        ):
             await kit.hold(bot, process_exit=died)
 
 
@@ -416,7 +418,9 @@ async def test_a_process_that_ended_by_itself_is_the_agents_fault(kit: Any) -> N
     async with kit.serving(bot):
         conversation = await kit.hold(bot, process_exit=probe)
     assert conversation.end_reason is EndReason.AGENT_GONE
-    assert "exited with code 7; its log ends: Traceback / ValueError: boom" in conversation.end_detail
+    assert (
+        "exited with code 7; its log ends: Traceback / ValueError: boom" in conversation.end_detail
+    )
     assert conversation.process_exit == ProcessExit(7, None, ("Traceback", "ValueError: boom"))
     assert bot.connections == 2, "a dead process is not connected to again"
 
@@ -660,9 +664,7 @@ async def test_a_caller_that_cannot_close_is_only_noted(kit: Any) -> None:
     bot = kit.Bot(kit.leaving())
     async with kit.serving(bot):
         conversation = await kit.hold(bot, Stuck())
-    assert conversation.warnings == (
-        "the simulated caller failed (OSError: stuck) while closing",
-    )
+    assert conversation.warnings == ("the simulated caller failed (OSError: stuck) while closing",)
 
 
 # -- read-outs
@@ -834,5 +836,12 @@ async def test_no_task_outlives_a_call(kit: Any) -> None:
 
 
 def test_every_error_of_a_call_is_a_call_error() -> None:
-    kinds = (AgentUnreachable, BotKilled, CallerFailed, ProtocolFailed, ScenarioInvalid, SetupFailed)
+    kinds = (
+        AgentUnreachable,
+        BotKilled,
+        CallerFailed,
+        ProtocolFailed,
+        ScenarioInvalid,
+        SetupFailed,
+    )
     assert all(issubclass(kind, CallError) for kind in kinds)

@@ -29,6 +29,7 @@ from pytest_voiceeval.call.limits import CallLimits
 from pytest_voiceeval.call.result import ActionDifference, Conversation, EndReason, ProcessExit
 from pytest_voiceeval.call.session import AgentLink
 from pytest_voiceeval.scenario.dialogue import DialogueTurn
+from pytest_voiceeval.scoring.explain import FieldDifference
 from pytest_voiceeval.wire.errors import (
     BotBusy,
     ConnectFailed,
@@ -59,7 +60,7 @@ def test_duration_is_ours_else_the_scenarios(
 
 
 def test_a_template_is_no_address() -> None:
-    with pytest.raises(ValueError, match="still holds '{session}'"):
+    with pytest.raises(ValueError, match=r"still holds '\{session\}'"):
         AgentLink("ws://127.0.0.1:1/ws/{session}")
 
 
@@ -167,16 +168,36 @@ async def test_the_scripted_caller_says_its_lines_then_goodbye_then_hangs_up() -
     await caller.close()
 
 
+FIELDS = (
+    FieldDifference(("data", "fee"), "changed", 75, "0", blocking=True),
+    FieldDifference(("code",), "missing", "ABC", None, blocking=True),
+    FieldDifference(("note",), "extra", None, "x", blocking=False),
+)
+
+
 @pytest.mark.parametrize(
     ("difference", "text"),
     [
         (
             ActionDifference("missing", {"name": "pay", "side": "agent"}, None),
-            "name='pay' → not recorded",
+            'name="pay" → not recorded',
         ),
-        (ActionDifference("different", {"fee": 75}, {"fee": 0}), "fee=75 → fee=0"),
+        (
+            ActionDifference("changed", {"name": "pay"}, {}, FIELDS),
+            'pay: data.fee 75 → "0"; code "ABC" → missing',
+        ),
+        (
+            ActionDifference("changed", {"action_type": "refund"}, {}, FIELDS[:1]),
+            'refund: data.fee 75 → "0"',
+        ),
+        (
+            ActionDifference(
+                "changed", "hi", "ho", (FieldDifference((), "changed", "hi", "ho", blocking=True),)
+            ),
+            'answer: "hi" → "ho"',
+        ),
         (ActionDifference("extra", None, {"fee": 75}), "nothing → fee=75"),
-        (ActionDifference("missing", "text", None), "'text' → not recorded"),
+        (ActionDifference("missing", "text", None), '"text" → not recorded'),
     ],
 )
 def test_differences_in_words(difference: ActionDifference, text: str) -> None:

@@ -73,9 +73,7 @@ HELLO = wrote("Hello", ", how", " are you?")
         pytest.param(
             [RUN, *spoke("Hel", "lo ", "there", " you", ".")], "Hel lo there you.", id="pieces"
         ),
-        pytest.param(
-            [RUN, *wrote("A."), RUN, *wrote("B.")], "A. B.", id="two runs without output"
-        ),
+        pytest.param([RUN, *wrote("A."), RUN, *wrote("B.")], "A. B.", id="two runs without output"),
         pytest.param(
             [
                 RUN,
@@ -181,7 +179,9 @@ def test_every_event_delivered_twice_is_said_once(events: list[Any]) -> None:
     ("events", "pending", "unheard", "silent"),
     [
         pytest.param([RUN, *HELLO], False, False, False, id="nothing put out"),
-        pytest.param([RUN, *HELLO, out("Hello", "new", segment_id=1)], True, False, False, id="new"),
+        pytest.param(
+            [RUN, *HELLO, out("Hello", "new", segment_id=1)], True, False, False, id="new"
+        ),
         pytest.param(
             [RUN, *HELLO, out("Hello, how are you?", "completed", segment_id=1)],
             False,

@@ -95,9 +95,7 @@ ACK = "bot-interrupted"
             2.0,
             id="a call was announced",
         ),
-        pytest.param(
-            [ACK, *llm("Wait."), STARTED, IN_PROGRESS], None, id="a call is in progress"
-        ),
+        pytest.param([ACK, *llm("Wait."), STARTED, IN_PROGRESS], None, id="a call is in progress"),
         pytest.param(
             [ACK, *llm("Wait."), STARTED, IN_PROGRESS, STOPPED], 2.0, id="a call ended, run due"
         ),

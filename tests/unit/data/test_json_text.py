@@ -41,7 +41,17 @@ def test_reads_plain_json(tmp_path, content, expected):
         (b"[" * 100_000, "nests too deeply"),
         (b"9" * 5000, "a number that cannot be read"),
     ],
-    ids="syntax,twice,twice-deep,nan,infinity,overflow,latin-1,deep,digits".split(","),
+    ids=[
+        "syntax",
+        "twice",
+        "twice-deep",
+        "nan",
+        "infinity",
+        "overflow",
+        "latin-1",
+        "deep",
+        "digits",
+    ],
 )
 def test_refuses_with_the_place(tmp_path, content, text):
     with pytest.raises(DataError, match=text) as caught:

@@ -86,7 +86,18 @@ def test_literal_blocks_are_kept_whole(load):
         ("[" * 3000, "nest"),
         ("a: 1\n---\nb: 2\n", "is not YAML"),
     ],
-    ids="syntax,twice,python,tag,cycle,alias,key,merge,deep,two-documents".split(","),
+    ids=[
+        "syntax",
+        "twice",
+        "python",
+        "tag",
+        "cycle",
+        "alias",
+        "key",
+        "merge",
+        "deep",
+        "two-documents",
+    ],
 )
 def test_refuses_with_file_and_line(load, text, problem):
     with pytest.raises(DataError, match=problem):

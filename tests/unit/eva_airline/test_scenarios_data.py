@@ -8,9 +8,6 @@ import subprocess
 import sys
 
 import pytest
-
-from pytest_voiceeval.data.errors import DataError, MissingData
-from pytest_voiceeval.data.root import shipped_data_root
 from pytest_voiceeval.packs.eva_airline import EvaAirlineBaseScenario, RecordScenario
 from pytest_voiceeval.packs.eva_airline.data import (
     current_dataset,
@@ -20,6 +17,9 @@ from pytest_voiceeval.packs.eva_airline.data import (
     read_policy,
 )
 from pytest_voiceeval.packs.eva_airline.dataset import MissingRecord, is_record_id, load_dataset
+
+from pytest_voiceeval.data.errors import DataError, MissingData
+from pytest_voiceeval.data.root import shipped_data_root
 
 POLICY = "role: You are an agent.\ndescription: Helps.\ninstructions: |\n  Be kind.\n"
 LAYOUTS = {
@@ -219,7 +219,7 @@ class TestScenarioOnBadData:
             ),
             ({"forbidden_calls": {}}, lambda s: s.forbidden_calls, "expected a list of calls"),
         ],
-        ids="truth,database,config,goal,dialogue,calls".split(","),
+        ids=["truth", "database", "config", "goal", "dialogue", "calls"],
     )
     def test_the_place_is_named(self, root, record, ask, problem):
         _fill(root, lines=["", json.dumps({"id": "1.1", **record})])
@@ -239,7 +239,7 @@ class TestScenarioOnBadData:
     def test_a_database_without_a_date(self, root):
         _fill(root)
         _write(root / "eva_airline" / "1.1.json", "{}")
-        with pytest.raises(DataError, match="the database of 1.1 has no '_current_date'"):
+        with pytest.raises(DataError, match=r"the database of 1\.1 has no '_current_date'"):
             _ = RecordScenario(eva_id="1.1", name="x").current_date
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from pytest_voiceeval.packs.eva_airline import (
     EvaAirlineBaseScenario,
     VoluntaryDateChange,
@@ -18,6 +17,7 @@ from pytest_voiceeval.packs.eva_airline.derived import (
     identity,
     shorten,
 )
+
 from pytest_voiceeval.scenario import registry
 from pytest_voiceeval.scenario.dialogue import ENDING_CALLS
 from pytest_voiceeval.scenario.model import Persona
@@ -191,8 +191,10 @@ def test_every_flight_of_the_booking_is_told():
     ]  # fmt: skip
     lines = list(booking({"original_travel_details": trips, "flight_number": "LQ7"}))
     assert lines == [
-        "Your booking: from PDX to SAN, on 2026-06-02, departing at 09:40, "
-        "flight LQ7 (spelled out as L, Q, seven).",
+        (
+            "Your booking: from PDX to SAN, on 2026-06-02, departing at 09:40, "
+            "flight LQ7 (spelled out as L, Q, seven)."
+        ),
         "Your booking also holds: from SAN to PDX, cancelled.",
     ]
     assert list(booking({})) == []

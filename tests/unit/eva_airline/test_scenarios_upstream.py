@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 import pytest
-
 from pytest_voiceeval.packs.eva_airline.data import current_dataset
 from pytest_voiceeval.packs.eva_airline.derived import RecordScenario
 from pytest_voiceeval.packs.eva_airline.seeds import SEEDS
-from pytest_voiceeval.scenario.dialogue import dialogue_from_calls, parse_calls
+
+from pytest_voiceeval.scenario.dialogue import ToolCall, dialogue_from_calls, parse_calls
 from pytest_voiceeval.scenario.replay import initial_state, replay
 from pytest_voiceeval.scoring.db_hash import get_dict_hash
 
@@ -108,5 +108,8 @@ def test_a_wrong_seat_misses_it(eva):
     samples = json.loads((eva / "eva_sample_calls.json").read_text(encoding="utf-8"))["records"]
     scenario = RecordScenario(eva_id="1.1.2", name="x")
     calls = parse_calls(samples["1.1.2"]["calls"], "1.1.2")
-    wrong = [*calls[:-1], type(calls[0])("assign_seat", {**calls[-1].arguments, "seat_preference": "aisle"})]  # fmt: skip
-    assert get_dict_hash(replay(scenario, wrong).db) != samples["1.1.2"]["expected_db_hash"]
+    wrong = ToolCall("assign_seat", {**calls[-1].arguments, "seat_preference": "aisle"})
+    assert (
+        get_dict_hash(replay(scenario, [*calls[:-1], wrong]).db)
+        != samples["1.1.2"]["expected_db_hash"]
+    )

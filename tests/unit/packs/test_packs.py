@@ -93,7 +93,7 @@ def test_environment_names_folders_for_bot_processes(tmp_path, make_pack, monkey
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(PackError, match="no folder of scenarios at .*nowhere"):
+    with pytest.raises(PackError, match=r"no folder of scenarios at .*nowhere"):
         packs.add_user_folder(tmp_path / "nowhere")
 
 
@@ -123,7 +123,7 @@ def test_two_of_one_name_in_one_source_are_an_error(tmp_path, user_folder, make_
     make_pack("shop_twice")
     make_pack("shop_twice", root="other")
     monkeypatch.setenv("VOICEEVAL_PACKS", str(tmp_path / "other"))
-    with pytest.raises(PackError, match="two user packs are named 'shop_twice': .* and .*rename"):
+    with pytest.raises(PackError, match=r"two user packs are named 'shop_twice': .* and .*rename"):
         load_pack("shop_twice")
 
 
@@ -254,11 +254,12 @@ def test_a_wheel_s_own_copy_is_used_where_there_is_one(tmp_path):
     (pack / "pack.toml").write_text(TOML)
     (pack / "__init__.py").write_text("WHEEL = True\n")
     code = (
+        f"import sys; sys.path.insert(0, {str(site.parent)!r});"
         "import pytest_voiceeval.packs.wheel_shop as p, pytest_voiceeval.packs as q;"
         "print(p.WHEEL, [x.domain for x in q.list_packs()])"
     )
     run = subprocess.run(
-        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(site.parent)!r}); {code}"],
+        [sys.executable, "-I", "-c", code],
         capture_output=True, text=True, check=False, cwd=tmp_path,
     )  # fmt: skip
     assert run.stdout == "True ['wheel_shop']\n", run.stderr

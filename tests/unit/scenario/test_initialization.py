@@ -41,8 +41,10 @@ def test_a_failure_is_collected_and_later_actions_still_run():
     outcome = apply_initialization_actions(DOMAIN, actions, db)
     assert outcome["success"] is False
     assert outcome["errors"] == [
-        "[action 1] No initialization function 'set_cuont' registered under "
-        "domain='init_tests'; did you mean 'set_count'?"
+        (
+            "[action 1] No initialization function 'set_cuont' registered under "
+            "domain='init_tests'; did you mean 'set_count'?"
+        )
     ]
     assert db == {"count": 2}
 

@@ -170,7 +170,7 @@ def test_compute_refuses_an_unknown_signal_and_an_empty_list(shop):
     class Odd(shop):
         success_signals = ("is_action_match", "fake_signal_name")
 
-    with pytest.raises(ValueError, match="(?i)unknown"):
+    with pytest.raises(ValueError, match=r"(?i)unknown"):
         Odd().compute_is_successful({})
     with pytest.raises(ValueError, match=r"."):
         Scenario().compute_is_successful({})

@@ -176,8 +176,10 @@ class TestPacks:
             ),
             (
                 _scenario("reg_bad__x") + _scenario("reg_bad__x"),
-                r"DuplicateScenario: two scenarios are named 'reg_bad__x': \S+__init__\.py:13 and "
-                r"\S+__init__\.py:17",
+                (
+                    r"DuplicateScenario: two scenarios are named 'reg_bad__x': "
+                    r"\S+__init__\.py:13 and \S+__init__\.py:17"
+                ),
             ),
             (
                 _scenario("elsewhere__x"),
@@ -254,7 +256,7 @@ class TestNames:
             names.require_scenario_name(text)
 
     def test_an_unknown_domain_names_the_closest(self, names):
-        with pytest.raises(UnknownDomain, match="no domain named 'cafee'; did you mean 'cafe'?"):
+        with pytest.raises(UnknownDomain, match=r"no domain named 'cafee'; did you mean 'cafe'\?"):
             names.scenarios_of("cafee")
         with pytest.raises(UnknownDomain, match="known domains: cafe, shop"):
             names.scenarios_of("zzzzzz")
