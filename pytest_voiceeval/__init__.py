@@ -13,7 +13,20 @@ if TYPE_CHECKING:
     from pytest_voiceeval.bots.endpoint import Bot as Bot
     from pytest_voiceeval.call.result import CallResult as CallResult
     from pytest_voiceeval.data.artifacts import load_db_artifact as load_db_artifact
+    from pytest_voiceeval.data.artifacts import load_yaml as load_yaml
+    from pytest_voiceeval.data.errors import DataError as DataError
+    from pytest_voiceeval.data.errors import MissingData as MissingData
+    from pytest_voiceeval.data.fingerprint import fingerprint as fingerprint
+    from pytest_voiceeval.data.json_text import parse_json as parse_json
+    from pytest_voiceeval.data.json_text import read_json as read_json
+    from pytest_voiceeval.data.json_text import read_text as read_text
     from pytest_voiceeval.data.root import get_eval_data_root as get_eval_data_root
+    from pytest_voiceeval.data.root import shipped_data_root as shipped_data_root
+    from pytest_voiceeval.scenario.dialogue import Dialogue as Dialogue
+    from pytest_voiceeval.scenario.dialogue import DialogueTurn as DialogueTurn
+    from pytest_voiceeval.scenario.dialogue import ToolCall as ToolCall
+    from pytest_voiceeval.scenario.dialogue import parse_calls as parse_calls
+    from pytest_voiceeval.scenario.dialogue import parse_dialogue as parse_dialogue
     from pytest_voiceeval.scenario.initialization import (
         register_initialization_function as register_initialization_function,
     )
@@ -31,9 +44,15 @@ if TYPE_CHECKING:
     )
     from pytest_voiceeval.scenario.prompts import GENERAL_PROMPT as GENERAL_PROMPT
     from pytest_voiceeval.scenario.prompts import VOICE_ALPHANUMERIC_RULE as VOICE_ALPHANUMERIC_RULE
+    from pytest_voiceeval.scenario.prompts import with_spelling as with_spelling
+    from pytest_voiceeval.scenario.registry import DomainInfo as DomainInfo
     from pytest_voiceeval.scenario.registry import get_eval_scenario as get_eval_scenario
     from pytest_voiceeval.scenario.registry import list_eval_scenarios as list_eval_scenarios
+    from pytest_voiceeval.scenario.registry import register_domain_info as register_domain_info
     from pytest_voiceeval.scenario.registry import register_eval_scenario as register_eval_scenario
+    from pytest_voiceeval.scenario.registry import (
+        register_scenario_factory as register_scenario_factory,
+    )
     from pytest_voiceeval.scenario.sync import register_sync_applier as register_sync_applier
     from pytest_voiceeval.scoring.assertions import (
         evaluate_db_state_assertion as evaluate_db_state_assertion,
@@ -65,8 +84,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "bots.endpoint": ("Bot",),
     "call.result": ("CallResult",),
-    "data.artifacts": ("load_db_artifact",),
-    "data.root": ("get_eval_data_root",),
+    "data.artifacts": ("load_db_artifact", "load_yaml"),
+    "data.errors": ("DataError", "MissingData"),
+    "data.fingerprint": ("fingerprint",),
+    "data.json_text": ("parse_json", "read_json", "read_text"),
+    "data.root": ("get_eval_data_root", "shipped_data_root"),
+    "scenario.dialogue": ("Dialogue", "DialogueTurn", "ToolCall", "parse_calls", "parse_dialogue"),
     "scenario.initialization": ("register_initialization_function",),
     "scenario.model": ("Actions", "NoiseConfig", "Persona", "Resources", "Scenario", "Task"),
     "scenario.prompts": (
@@ -74,8 +97,16 @@ _HOMES = {
         "EXECUTION_HONESTY_GUIDELINE",
         "GENERAL_PROMPT",
         "VOICE_ALPHANUMERIC_RULE",
+        "with_spelling",
     ),
-    "scenario.registry": ("get_eval_scenario", "list_eval_scenarios", "register_eval_scenario"),
+    "scenario.registry": (
+        "DomainInfo",
+        "get_eval_scenario",
+        "list_eval_scenarios",
+        "register_domain_info",
+        "register_eval_scenario",
+        "register_scenario_factory",
+    ),
     "scenario.sync": ("register_sync_applier",),
     "scoring.assertions": ("evaluate_db_state_assertion", "register_db_state_predicate"),
     "scoring.db_diff": ("compute_db_diff",),
@@ -98,7 +129,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = list(_HOME_OF)  # noqa: PLE0605 - the table above is the one source
+__all__ = list(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:

@@ -37,7 +37,8 @@ def _list(domain: str | None) -> int:
 
     try:
         if domain is None:
-            lines = [f"{pack.domain:<20} {pack.description}" for pack in list_packs()]
+            packs = list_packs()
+            lines = [f"{pack.domain:<20} {pack.problem or pack.description}" for pack in packs]
         else:
             lines = [name.replace("__", "::", 1) for name in scenarios_of(domain)]
     except (PackError, RegistryError) as error:

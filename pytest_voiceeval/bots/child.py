@@ -168,7 +168,10 @@ class Child:
         if not self.reports.closed.done():
             self._process.kill()
             self.reports.kill()
-        (self._transport or self._process.stdout).close()  # type: ignore[union-attr]
+        if self._transport is not None:
+            self._transport.close()
+        elif self._process.stdout is not None:
+            self._process.stdout.close()
         await self._reap()
 
     async def _reap(self) -> None:

@@ -201,7 +201,8 @@ async def serve_scripted_model() -> AsyncIterator[ScriptedModel]:
     Raises:
         BotStartError: the endpoint does not listen within its deadline.
     """
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # With the protocol named: asyncio sends small pieces at once (TCP_NODELAY) only then.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     model = ScriptedModel(f"http://127.0.0.1:{listener.getsockname()[1]}")
     server = _make_server(model)

@@ -109,6 +109,18 @@ class ReplyText:
         return not self._homes()[-1]
 
     @property
+    def lagging(self) -> bool:
+        """Words of the latest model run have not been put out, as far as can be told."""
+        words = _squash(self._runs[-1].text)
+        shown = "".join(_squash(segment.text) for segment in self._homes()[-1])
+        return bool(words) and not shown.endswith(words[-len(shown) :] if shown else words)
+
+    @property
+    def shows_silent(self) -> bool:
+        """Text that is not spoken is put out too."""
+        return any(segment.silent for segment in self._segments)
+
+    @property
     def last_run_silent(self) -> bool:
         """All that the latest model run put out was announced as not spoken."""
         latest = [s for s in self._segments if s.run == len(self._runs) - 1]
@@ -132,17 +144,24 @@ class ReplyText:
             yield run.text if run.text and trails else shown
 
     def _homes(self) -> list[list[Segment]]:
+        """Segments by the run whose words they are.
+
+        They come in the order of the words, so each is looked for behind the one before it. Words
+        changed for speech belong to the first run that has none yet.
+        """
         homes: list[list[Segment]] = [[] for _ in self._runs]
+        words = [_squash(run.text) for run in self._runs]
+        run, at = 0, 0
         for segment in self._segments:
-            homes[self._home(segment, homes)].append(segment)
+            found = _find(_squash(segment.text), words, run, at)
+            if found is not None:
+                run, at = found
+                homes[run].append(segment)
+            else:
+                homes[self._unheard_run(segment, homes)].append(segment)
         return homes
 
-    def _home(self, segment: Segment, homes: Sequence[Sequence[Segment]]) -> int:
-        """The run whose words these are; words changed for speech go to the first run unheard."""
-        squashed = _squash(segment.text)
-        for index, run in enumerate(self._runs):
-            if squashed and squashed in _squash(run.text):
-                return index
+    def _unheard_run(self, segment: Segment, homes: Sequence[Sequence[Segment]]) -> int:
         for index, run in enumerate(self._runs[: segment.run + 1]):
             if run.text and not homes[index]:
                 return index
@@ -195,6 +214,15 @@ def _progress_of(data: Mapping[str, Any]) -> Progress:
             progress: Progress = status
             return progress
     return "completed" if data.get("spoken") is True else "new"
+
+
+def _find(text: str, words: Sequence[str], run: int, at: int) -> tuple[int, int] | None:
+    """Run and position behind ``text``, looked for from a run and position on."""
+    for index in range(run, len(words) if text else 0):
+        position = words[index].find(text, at if index == run else 0)
+        if position >= 0:
+            return index, position + len(text)
+    return None
 
 
 def _join(pieces: Iterable[str]) -> str:

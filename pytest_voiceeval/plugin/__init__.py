@@ -132,3 +132,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if runtime is not None:
         runtime.finish()
         del config.stash[RUNTIME]
+    if SELECTION in config.stash:
+        from pytest_voiceeval.plugin import selecting
+
+        selecting.withdraw_user_packs(config)

@@ -68,9 +68,11 @@ class ScenarioItem(pytest.Function):
 
 def domain_nodes(session: pytest.Session, selection: Selection) -> list[DomainDirectory]:
     """The collectors of a selection."""
-    from pytest_voiceeval.packs import find_pack
+    from pytest_voiceeval.packs import list_packs
 
+    # a domain registered by a conftest alone has no pack
+    folders = {pack.domain: pack.path for pack in list_packs()}
     return [
-        DomainDirectory.of(session, domain, find_pack(domain).path, names)
+        DomainDirectory.of(session, domain, folders.get(domain, session.path), names)
         for domain, names in selection.by_domain.items()
     ]

@@ -66,6 +66,7 @@ class Runtime:
         folder = self.output.call_folder(scenario.name)
         try:
             settings = _settings_for(item, self.settings)
+            self._check(scenario)
             job = self._job(settings, scenario, agent, caller)
             conversation = self._hold(job)
             result = self._score(settings, scenario, conversation, folder)
@@ -77,6 +78,15 @@ class Runtime:
         if result.passed is None:
             pytest.skip(_nothing_applies(result))
         return result
+
+    def _check(self, scenario: Scenario) -> None:
+        """Refuse a scenario that cannot judge an agent before anybody calls."""
+        from pytest_voiceeval.call.errors import ScenarioInvalid
+        from pytest_voiceeval.scenario.checks import problems_of
+
+        problems = problems_of(scenario)
+        if problems:
+            raise ScenarioInvalid(f"scenario {scenario.name!r}: " + "; ".join(problems))
 
     def _job(self, settings: Settings, scenario: Scenario, agent: Any, caller: Any) -> Job:
         from pytest_voiceeval.plugin.calling import Job

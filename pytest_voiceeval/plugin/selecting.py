@@ -14,6 +14,8 @@ from pytest_voiceeval.plugin.output import WORKER_KEY, run_folder
 from pytest_voiceeval.report.results_file import merge
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_voiceeval.plugin.selection import Selection
 
 USER_FOLDER = "scenarios"
@@ -54,10 +56,22 @@ def _check_bots(settings: Settings) -> None:
 def _offer_user_packs(config: pytest.Config) -> None:
     from pytest_voiceeval.packs import add_user_folder
 
-    for base in dict.fromkeys((config.rootpath, config.invocation_params.dir)):
-        folder = base / USER_FOLDER
-        if folder.is_dir():
-            add_user_folder(folder)
+    for folder in _user_folders(config):
+        add_user_folder(folder)
+
+
+def _user_folders(config: pytest.Config) -> list[Path]:
+    bases = dict.fromkeys((config.rootpath, config.invocation_params.dir))
+    return [folder for base in bases if (folder := base / USER_FOLDER).is_dir()]
+
+
+def withdraw_user_packs(config: pytest.Config) -> None:
+    """Forget the folders of this run: another may follow in the same process."""
+    from pytest_voiceeval.packs import remove_user_folder, user_folders
+
+    for folder in _user_folders(config):
+        if folder.resolve() in {known.resolve() for known in user_folders()}:
+            remove_user_folder(folder)
 
 
 def nodes(session: pytest.Session, selection: Selection) -> list[DomainDirectory]:
@@ -78,16 +92,16 @@ def header(config: pytest.Config, selection: Selection) -> list[str]:
 
 
 def _domain_line(domain: str, count: int) -> str:
-    from pytest_voiceeval.packs import find_pack
+    from pytest_voiceeval.packs import list_packs
     from pytest_voiceeval.scenario.registry import domain_info
 
     line = f"voiceeval: {domain}: {count} scenario{'' if count == 1 else 's'}"
     info = domain_info(domain)
     if info is not None:
         line += f", edition {info.edition} ({info.fingerprint})"
-    pack = find_pack(domain)
-    if pack.overrides:
-        line += f", pack {pack.path} overrides {', '.join(map(str, pack.overrides))}"
+    for pack in list_packs():
+        if pack.domain == domain and pack.overrides:
+            line += f", pack {pack.path} overrides {', '.join(map(str, pack.overrides))}"
     return line
 
 

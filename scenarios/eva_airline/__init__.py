@@ -6,7 +6,7 @@ benchmark that `EVAL_DATA_ROOT` names. To add a scenario, subclass `EvaAirlineBa
 
 from __future__ import annotations
 
-from pytest_voiceeval.scenario.registry import DomainInfo, register_domain_info
+from pytest_voiceeval import DomainInfo, register_domain_info
 
 from . import tools as tools  # registers the airline's tools
 from .base import EvaAirlineBaseScenario

@@ -12,14 +12,17 @@ from pytest_voiceeval import (
     GENERAL_PROMPT,
     VOICE_ALPHANUMERIC_RULE,
     Actions,
+    DataError,
+    Dialogue,
     Persona,
     Resources,
     Scenario,
     SuccessSignal,
     Task,
+    ToolCall,
+    parse_calls,
+    parse_dialogue,
 )
-from pytest_voiceeval.data.errors import DataError
-from pytest_voiceeval.scenario.dialogue import Dialogue, ToolCall, parse_calls, parse_dialogue
 
 from .data import Policy, current_dataset, read_database, read_policy
 

@@ -7,11 +7,16 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.data.artifacts import load_db_artifact, load_yaml
-from pytest_voiceeval.data.errors import DataError, MissingData
-from pytest_voiceeval.data.fingerprint import fingerprint
-from pytest_voiceeval.data.json_text import read_text
-from pytest_voiceeval.data.root import get_eval_data_root, shipped_data_root
+from pytest_voiceeval import (
+    DataError,
+    MissingData,
+    fingerprint,
+    get_eval_data_root,
+    load_db_artifact,
+    load_yaml,
+    read_text,
+    shipped_data_root,
+)
 
 from .dataset import Dataset, is_record_id, load_dataset
 

@@ -8,8 +8,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.data.errors import DataError
-from pytest_voiceeval.data.json_text import parse_json
+from pytest_voiceeval import DataError, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

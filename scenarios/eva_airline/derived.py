@@ -6,10 +6,17 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval import VOICE_ALPHANUMERIC_RULE, Actions, Persona, Resources, Task
-from pytest_voiceeval.data.errors import DataError
-from pytest_voiceeval.scenario.prompts import with_spelling
-from pytest_voiceeval.scenario.registry import register_eval_scenario, register_scenario_factory
+from pytest_voiceeval import (
+    VOICE_ALPHANUMERIC_RULE,
+    Actions,
+    DataError,
+    Persona,
+    Resources,
+    Task,
+    register_eval_scenario,
+    register_scenario_factory,
+    with_spelling,
+)
 
 from .base import DOMAIN, EvaAirlineBaseScenario
 from .data import current_dataset

@@ -64,7 +64,7 @@ def test_only_bots_imports_pipecat() -> None:
 
 
 def test_packs_use_only_the_public_api() -> None:
-    public = {"pytest_voiceeval", "pytest_voiceeval.tools", "pytest_voiceeval.data"}
+    public = {"pytest_voiceeval", "pytest_voiceeval.tools"}
     for path in (CHECKOUT / "scenarios").rglob("*.py"):
         modules = {
             node.module

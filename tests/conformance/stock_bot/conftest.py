@@ -10,7 +10,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -125,6 +131,12 @@ class Talk:
         raise AssertionError(f"no {last} in {seen}")
 
 
+@asynccontextmanager
+async def talking_to(url: str) -> AsyncIterator[Talk]:
+    async with connect(url, DEADLINES) as connection:
+        yield Talk(connection)
+
+
 @dataclass
 class Bot:
     """A running bot: what its ready line says, and where its log is."""
@@ -133,13 +145,11 @@ class Bot:
     ready: dict[str, Any]
     log: Path
 
-    @asynccontextmanager
-    async def talk(self, session: str | None) -> AsyncIterator[Talk]:
+    def talk(self, session: str | None) -> AbstractAsyncContextManager[Talk]:
         """Connect to a session; None is the path without one."""
         url = self.ready["url"]
-        address = url.replace("{session}", session) if session else url.removesuffix("/{session}")
-        async with connect(address, DEADLINES) as connection:
-            yield Talk(connection)
+        plain = url.removesuffix("/{session}")
+        return talking_to(url.replace("{session}", session) if session else plain)
 
 
 @contextmanager
@@ -200,6 +210,12 @@ StartBot = Callable[..., AbstractContextManager[Bot]]
 def start_bot(tmp_path: Path) -> StartBot:
     """Start a bot with options and environment of its own."""
     return lambda *options, **env: running_bot(tmp_path, *options, **env)
+
+
+@pytest.fixture
+def talk_to() -> Callable[[str], AbstractAsyncContextManager[Talk]]:
+    """Connect to any bot, by its address."""
+    return talking_to
 
 
 @pytest.fixture

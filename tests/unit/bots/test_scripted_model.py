@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import logging
 import math
@@ -11,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import pytest
 from openai import APITimeoutError, AsyncOpenAI, BadRequestError, NotFoundError
@@ -294,6 +296,25 @@ def test_serves_outside_the_main_thread() -> None:
     thread.start()
     thread.join(20)
     assert answers == [AGENT_CLOSING]
+
+
+async def test_small_answers_are_not_held_back(model: ScriptedModel) -> None:
+    """Without TCP_NODELAY each answer waits for the client's delayed ACK, 40 ms."""
+    times = await asyncio.to_thread(time_requests, urlsplit(model.url("s1")), 10)
+    assert min(times[2:]) < 0.035
+
+
+def time_requests(url: SplitResult, count: int) -> list[float]:
+    connection = http.client.HTTPConnection(url.netloc, timeout=10)
+    body = json.dumps({"messages": [HELLO]}).encode()
+    times = []
+    for _ in range(count):
+        begun = time.monotonic()
+        connection.request("POST", f"{url.path}/chat/completions", body)
+        connection.getresponse().read()
+        times.append(time.monotonic() - begun)
+    connection.close()
+    return times
 
 
 async def test_fifty_sessions_at_once(model: ScriptedModel, client: AsyncOpenAI) -> None:

@@ -123,6 +123,20 @@ HELLO = wrote("Hello", ", how", " are you?")
             "One.",
             id="speech cut off after one sentence",
         ),
+        pytest.param(
+            [
+                RUN,
+                *wrote("Yes. Goodbye."),
+                RUN,
+                *wrote("Thanks. Goodbye."),
+                *(
+                    out(text, segment_id=number, will_be_spoken=False)
+                    for number, text in enumerate(("Yes.", "Goodbye.", "Thanks.", "Goodbye."))
+                ),
+            ],
+            "Yes. Goodbye. Thanks. Goodbye.",
+            id="two runs share a sentence",
+        ),
         pytest.param([out("Hi there.", spoken=True)], "Hi there.", id="no model run shown"),
         pytest.param(
             [

@@ -1,0 +1,96 @@
+"""What is wrong with a scenario before anybody calls: verdicts that nothing can give."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from pytest_voiceeval.scoring.assertions import evaluate_db_state_assertion
+from pytest_voiceeval.scoring.signals import SuccessSignal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_voiceeval.scenario.model import Scenario
+
+_SOURCES = {
+    SuccessSignal.ACTION_MATCH: "reference_answer",
+    SuccessSignal.DB_STATE_MATCH: "expected_scenario_db",
+    SuccessSignal.DB_STATE_ASSERTION: "db_state_assertions",
+    SuccessSignal.NL_ASSERTION: "nl_assertions",
+}
+"""What each signal is computed from; the other two need nothing of the scenario."""
+
+
+def problems_of(scenario: Scenario) -> list[str]:
+    """Return what makes a scenario unfit to judge an agent, one sentence each.
+
+    Found are: signals that do not exist, criteria that are declared but empty, a scenario that
+    would pass by its clean exit alone although it means to check more, initialization actions
+    without a side, and assertions that contradict the expected databases.
+    """
+    return [
+        *_unknown_signals(scenario),
+        *_empty_criteria(scenario),
+        *_sideless_actions(scenario),
+        *_contradictions(scenario),
+    ]
+
+
+def _unknown_signals(scenario: Scenario) -> list[str]:
+    known = [signal.value for signal in SuccessSignal]
+    unknown = [str(name) for name in scenario.success_signals or () if name not in known]
+    return [f"there is no signal {name!r}{_suggest(name, known)}" for name in unknown]
+
+
+def _suggest(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f", did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}"
+
+
+def _empty_criteria(scenario: Scenario) -> list[str]:
+    wanted = [signal for signal in _SOURCES if signal in (scenario.success_signals or ())]
+    given = {signal: getattr(scenario, _SOURCES[signal]) for signal in wanted}
+    problems = [
+        f"{signal} is to decide, but {_SOURCES[signal]} is empty; fill it or drop the signal"
+        for signal, value in given.items()
+        if value == []
+    ]
+    judged = SuccessSignal.JUDGE_PASSED in (scenario.success_signals or ())
+    if wanted and not judged and all(value is None for value in given.values()):
+        missing = ", ".join(_SOURCES[signal] for signal in wanted)
+        problems.append(f"nothing but the clean exit could decide: it has no {missing}")
+    return problems
+
+
+def _sideless_actions(scenario: Scenario) -> list[str]:
+    return [
+        f"initialization action {index} ({action.get('func_name')}) has the side "
+        f"{action.get('side')!r}; use 'agent' or 'user'"
+        for index, action in enumerate(scenario.initialization_actions or ())
+        if action.get("side") not in ("agent", "user")
+    ]
+
+
+def _contradictions(scenario: Scenario) -> list[str]:
+    """Hold each assertion against the database that its side is expected to end with."""
+    expected = {"agent": scenario.expected_scenario_db, "user": scenario.expected_user_db}
+    return [
+        problem
+        for assertion in scenario.db_state_assertions or ()
+        if expected.get(str(assertion.get("side"))) is not None
+        for problem in _contradiction(scenario.domain, assertion, expected)
+    ]
+
+
+def _contradiction(
+    domain: str, assertion: Mapping[str, Any], expected: Mapping[str, Any]
+) -> list[str]:
+    verdict = evaluate_db_state_assertion(domain, assertion, expected["agent"], expected["user"])
+    name = f"the assertion {verdict['func_name']!r} about the {verdict['side']}'s database"
+    if verdict["error"]:
+        return [f"{name} cannot be evaluated: {verdict['error']}"]
+    if verdict["passed"]:
+        return []
+    asserted, given = verdict["expected"], verdict["actual"]
+    return [f"{name} contradicts the expected one: it asserts {asserted!r}, that gives {given!r}"]
