@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> int:
         print(f"no such file: {path} (give a path, or set VOICEEVAL_UPSTREAM)")
         return 2
     pairs = measure(json.loads(path.read_text(encoding="utf-8")))
-    ratio = statistics.median(hashed / dumps for hashed, dumps in pairs)
+    ratio = round(statistics.median(hashed / dumps for hashed, dumps in pairs), 2)
     print(f"state            {path.name}, {path.stat().st_size / 1e6:.2f} MB, {len(pairs)} rounds")
     print(f"json.dumps       {1e3 * statistics.median(dumps for _, dumps in pairs):.1f} ms")
     print(f"get_dict_hash    {1e3 * statistics.median(hashed for hashed, _ in pairs):.1f} ms")

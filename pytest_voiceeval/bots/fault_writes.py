@@ -76,6 +76,12 @@ def extra_write(scenario: Scenario, dialogue: Dialogue) -> Found:
     return bench.first(bench.added_writes(), "there is no write that could be added")
 
 
+def passes_without_writes(scenario: Scenario) -> bool:
+    """Whether no signal sees it if the agent writes nothing at all."""
+    bench = Bench(scenario, ())
+    return bench.passes(bench.reference) is not False
+
+
 class Bench:
     """A scenario's tools and signals, to try dialogues on."""
 

@@ -139,13 +139,19 @@ def _garbage(_scenario: Scenario, dialogue: Dialogue) -> FaultPlan:
     return FaultPlan("", dialogue, "the bot sends bytes that are no frames", bot_fault="garbage")
 
 
-def _do_nothing(_scenario: Scenario, dialogue: Dialogue) -> FaultPlan:
+def _do_nothing(scenario: Scenario, dialogue: Dialogue) -> FaultPlan:
+    from pytest_voiceeval.bots.fault_writes import passes_without_writes
     from pytest_voiceeval.scenario.dialogue import DialogueTurn, ToolCall
 
-    greeting = replace(dialogue[0], text=dialogue[0].text or GREETING, calls=())
+    hello = dialogue[0].text or GREETING
+    end = ToolCall("end_conversation", {})
+    if passes_without_writes(scenario):
+        # Only that it was too short can tell this call from a good one, so it is very short.
+        at_once = DialogueTurn("agent", f"{hello} {GOODBYE}", (end,))
+        return FaultPlan("", (at_once,), "says goodbye instead of listening")
     wish = dialogue[1] if len(dialogue) > 1 else DialogueTurn("user", "Hello.")
-    goodbye = DialogueTurn("agent", GOODBYE, (ToolCall("end_conversation", {}),))
-    return FaultPlan("", (greeting, wish, goodbye), "says hello and goodbye, no more")
+    turns = (DialogueTurn("agent", hello), wish, DialogueTurn("agent", GOODBYE, (end,)))
+    return FaultPlan("", turns, "says hello and goodbye, no more")
 
 
 def _written(

@@ -98,7 +98,8 @@ def next_reply(messages: Sequence[Mapping[str, Any]], script: Script) -> Reply:
 
     In a turn the calls come first, each as an answer of its own, then the text. The last turn of
     the agent is different: text and the call that ends the conversation are one answer. Results of
-    calls are not looked at. Past the end of the script a closing line is repeated.
+    calls are not looked at. Asked again after the ending call, the model has nothing to add (an
+    empty answer); when the other side goes on past the end, it repeats a closing line.
 
     Args:
         messages: chat messages as an OpenAI-compatible request holds them.
@@ -113,7 +114,7 @@ def next_reply(messages: Sequence[Mapping[str, Any]], script: Script) -> Reply:
     if at.step < len(before):
         return Reply(at.turn, at.step, calls=(before[at.step],))
     if ending and at.step > len(before):
-        return _closing(at, script)
+        return Reply(at.turn, at.step)
     return Reply(at.turn, at.step, turn.text, ending)
 
 

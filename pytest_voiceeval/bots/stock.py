@@ -25,6 +25,9 @@ from pytest_voiceeval.bots.stock_config import BotConfig, ConfigError, parse_con
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+LOG_FORMAT = "{time:HH:mm:ss.SSS} {level: <7} {name}: {message}"
+"""Short, because the last lines end up in failure texts."""
+
 USAGE_ERROR = 2
 """Exit code for a configuration that cannot be used."""
 
@@ -73,9 +76,9 @@ class _ToLoguru(logging.Handler):
 
 def _start_log(config: BotConfig) -> None:
     logger.remove()
-    logger.add(sys.stderr, level=config.log_level)
+    logger.add(sys.stderr, level=config.log_level, format=LOG_FORMAT)
     if config.log_file is not None:
-        logger.add(config.log_file, level=config.log_level)
+        logger.add(config.log_file, level=config.log_level, format=LOG_FORMAT)
     logging.basicConfig(handlers=[_ToLoguru()], level=logging.WARNING, force=True)
     logging.getLogger("pytest_voiceeval").setLevel(logging.INFO)
     logging.captureWarnings(capture=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 
-TAKEOVER_DEADLINE = 0.5
+TAKEOVER_DEADLINE = 1.0
 """Seconds a new client waits for the one before it to be gone: a client that reconnects right
 after closing is faster than the server's notice of the close."""
 

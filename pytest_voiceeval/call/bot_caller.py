@@ -129,9 +129,10 @@ class BotCaller:
         await self._peer.say(words)
         heard = await hear_out(turn, self._limits, self._peer.listen, partial(self._take, turn))
         if not heard:
-            raise CallerFailed(
-                f"no sign of the caller's bot for {self._limits.turn_silence:g} s (turn_silence)"
-            )
+            errors = self._peer.ledger.errors
+            said = f"; its last reported error: {errors[-1]}" if errors else ""
+            seconds = f"{self._limits.turn_silence:g} s (turn_silence)"
+            raise CallerFailed(f"no sign of the caller's bot for {seconds}{said}")
         return turn
 
     def _take(self, turn: TurnCollector, event: Event) -> None:

@@ -55,19 +55,29 @@ def judge_database(scenario: Scenario, conversation: Conversation) -> Database:
     expected_hash = conversation.expected_hash or hash_expected(scenario, expected)
     matches = actual_hash == expected_hash
     actual = conversation.agent.db
-    # equal hashes mean an empty difference, for every pair of states
-    known = matches or actual is not None
-    compared = expected if matches else actual
+    diff, changes, note = _compare(expected, actual, matches, conversation)
     return Database(
         matches=matches,
         expected=expected,
         expected_hash=expected_hash,
         actual_hash=actual_hash,
-        diff=compute_db_diff(expected, compared) if known else None,
-        changes=tuple(list_changes(expected, compared)) if known else None,
-        note="" if known else _why_unknown(conversation),
+        diff=diff,
+        changes=changes,
+        note=note,
         warnings=warnings,
     )
+
+
+def _compare(
+    expected: Any, actual: Any, matches: bool, conversation: Conversation
+) -> tuple[Mapping[str, Any] | None, tuple[Change, ...] | None, str]:
+    """Difference in both shapes, or why it is unknown."""
+    if matches:
+        # equal hashes mean an empty difference, for every pair of states
+        return {"tables_added": [], "tables_removed": [], "tables_modified": {}}, (), ""
+    if actual is None:
+        return None, None, _why_unknown(conversation)
+    return compute_db_diff(expected, actual), tuple(list_changes(expected, actual)), ""
 
 
 def hash_expected(scenario: Scenario, expected: Any) -> str:

@@ -18,7 +18,10 @@ class CallLimits:
         max_duration: The whole conversation; None takes the scenario's, else 900.
         max_turns: Agent turns, a number rather than seconds.
         turn_silence: No sign of the agent while a reply is due.
+        caller_start: A caller getting ready.
         caller: One reply of the caller.
+        caller_read_out: A caller reporting its side at the end.
+        caller_close: A caller freeing what it took.
         last_reply: The agent's answer to the last words of a caller that hung up.
         quiet: Settling time once the agent's turn looks over and no speech is to come. It grows up
             to ``speech_onset`` with the time the bot takes to react to a message at all, because a
@@ -27,6 +30,8 @@ class CallLimits:
         speech_start: The same once it is known that this bot speaks.
         speech_gap: Pause between two sentences of one reply.
         speech: No sign of the end of speech that has begun.
+        output_lag: How long the last put-out sentence of a bot that shows unspoken text can lag
+            behind its model.
         text_gap: End of a reply of a bot that sends text but no other events.
         tool_settle: A closed function call that no further model run follows.
         tool_wait: Function calls still in progress when the conversation ends.
@@ -43,13 +48,17 @@ class CallLimits:
     max_duration: float | None = None
     max_turns: int = 60
     turn_silence: float = 30.0
+    caller_start: float = 90.0
     caller: float = 60.0
+    caller_read_out: float = 60.0
+    caller_close: float = 15.0
     last_reply: float = 30.0
     quiet: float = 0.02
     speech_onset: float = 0.3
     speech_start: float = 3.0
     speech_gap: float = 0.5
     speech: float = 60.0
+    output_lag: float = 1.0
     text_gap: float = 1.0
     tool_settle: float = 2.0
     tool_wait: float = 10.0

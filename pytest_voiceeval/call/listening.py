@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CANCEL_DEADLINE = 5.0
+"""Seconds for a cancelled task to end; one that refuses, in a caller's code, is left behind."""
+
 Listen = Callable[[float | None], Awaitable["Event | None"]]
 """Returns the next event, or None when there was none until then; None takes what is there."""
 
@@ -45,8 +48,9 @@ async def hear_out(
 
 
 @asynccontextmanager
-async def blaming_caller(doing: str, seconds: float) -> AsyncIterator[None]:
-    """Turn whatever a caller raises, or not ending in time, into its failure."""
+async def blaming_caller(doing: str, limits: CallLimits, limit_name: str) -> AsyncIterator[None]:
+    """Turn whatever a caller raises, or not ending within the named limit, into its failure."""
+    seconds: float = getattr(limits, limit_name)
     try:
         async with asyncio.timeout(seconds) as limit:
             yield
@@ -54,7 +58,7 @@ async def blaming_caller(doing: str, seconds: float) -> AsyncIterator[None]:
         raise
     except Exception as error:
         if limit.expired():
-            fault = f"was not through after {seconds:g} s (its deadline)"
+            fault = f"was not through after {seconds:g} s ({limit_name})"
         else:
             fault = f"failed ({type(error).__name__}: {error})"
         raise CallerFailed(f"the simulated caller {fault} while {doing}") from error
@@ -68,7 +72,7 @@ async def running(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]
         yield task
     finally:
         task.cancel()
-        await asyncio.wait({task})
-        if not task.cancelled():
+        await asyncio.wait({task}, timeout=CANCEL_DEADLINE)
+        if task.done() and not task.cancelled():
             # retrieved, so that asyncio does not report it as lost
             task.exception()

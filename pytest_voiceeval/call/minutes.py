@@ -94,7 +94,7 @@ class Minutes:
         if not text:
             return said
         start = self._since_start(turn.first_text_at or turn.sent_at)
-        end = max(start, self._since_start(turn.last_sign_at))
+        end = max(start, self._since_start(turn.worked_at))
         partial = turn.partial or (not exchange.complete and self._ended is not None)
         return [*said, Utterance("agent", text, start, end, number, partial)]
 
@@ -106,7 +106,7 @@ class Minutes:
             TurnLatency(
                 turn=number,
                 first_text=None if t.first_text_at is None else t.first_text_at - t.sent_at,
-                turn_end=t.last_sign_at - t.sent_at,
+                turn_end=t.worked_at - t.sent_at,
             )
             for number, t in enumerate((e.turn for e in self.exchanges), start=1)
             if t.first_sign_at is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from pytest_voiceeval.call.ledger import Ledger
@@ -14,6 +14,7 @@ from pytest_voiceeval.wire.connection import Connection, Deadlines, connect
 from pytest_voiceeval.wire.errors import ConnectionLost
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
     from pytest_voiceeval.call.limits import CallLimits
@@ -114,11 +115,13 @@ class Peer:
 
     async def say(self, text: str) -> None:
         """Send words as text, asking for a text answer."""
-        await self._line.send_text(text, audio_response=False)
+        with self._noting_loss():
+            await self._line.send_text(text, audio_response=False)
 
     async def request(self, name: str, arguments: dict[str, Any]) -> Any:
         """Ask for one of the read-outs at the end; the limit is ``pull``."""
-        return await self._line.request(name, arguments, deadline=self.limits.pull, name=name)
+        with self._noting_loss():
+            return await self._line.request(name, arguments, deadline=self.limits.pull, name=name)
 
     async def listen(self, until: float | None) -> Event | None:
         """The next event, or None when nothing came until then; None takes only what is there.
@@ -138,11 +141,17 @@ class Peer:
         return event
 
     async def _next_within(self, seconds: float) -> Event | None:
+        with self._noting_loss():
+            try:
+                async with asyncio.timeout(max(0.0, seconds)):
+                    return await anext(self._line.events())
+            except TimeoutError:
+                return None
+
+    @contextmanager
+    def _noting_loss(self) -> Iterator[None]:
         try:
-            async with asyncio.timeout(max(0.0, seconds)):
-                return await anext(self._line.events())
-        except TimeoutError:
-            return None
+            yield
         except ConnectionLost as lost:
             self.lost = lost
             raise

@@ -6,10 +6,11 @@ import time
 from typing import TYPE_CHECKING
 
 from pytest_voiceeval.call.caller import KeepsRecord
+from pytest_voiceeval.call.errors import ProtocolFailed
 from pytest_voiceeval.call.faults import bot_killed, find_exit, killed_from_outside
 from pytest_voiceeval.call.listening import blaming_caller, passed
 from pytest_voiceeval.call.pulls import Wanted, as_record, pull
-from pytest_voiceeval.wire.errors import WireError
+from pytest_voiceeval.wire.errors import ConnectionLost, SendTimeout, WireError
 
 if TYPE_CHECKING:
     from pytest_voiceeval.call.minutes import Minutes
@@ -41,6 +42,7 @@ async def read_out(plan: CallPlan, agent: Peer, minutes: Minutes) -> None:
 
     Raises:
         StateUnreadable: The agent answered that it cannot tell its state, and the verdict needs it.
+        ProtocolFailed: It broke the protocol meanwhile.
         BotKilled: Somebody else ended its process meanwhile.
         CallerFailed: The caller's read-out raised or took too long.
     """
@@ -50,7 +52,7 @@ async def read_out(plan: CallPlan, agent: Peer, minutes: Minutes) -> None:
     else:
         minutes.warnings.append("the agent's process has ended, so its state was not read")
     if isinstance(plan.caller, KeepsRecord):
-        async with blaming_caller("reporting its side", 5 * plan.limits.pull):
+        async with blaming_caller("reporting its side", plan.limits, "caller_read_out"):
             minutes.caller = await plan.caller.read_out(include_db=wanted.include_db)
 
 
@@ -84,9 +86,11 @@ async def _read_agent(wanted: Wanted, agent: Peer, minutes: Minutes) -> None:
 async def _pulled(wanted: Wanted, agent: Peer, minutes: Minutes) -> bool:
     try:
         pulled = await pull(agent, wanted)
-    except WireError as error:
+    except (ConnectionLost, SendTimeout) as error:
         minutes.warnings.append(f"reading the agent's state: {error}")
         return False
+    except WireError as error:
+        raise ProtocolFailed(f"the agent broke the protocol: {error}") from error
     minutes.warnings += pulled.notes
     minutes.agent = as_record(pulled, agent)
     return True

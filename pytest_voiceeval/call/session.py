@@ -257,7 +257,7 @@ class _Call:
         return answer
 
     async def _reply(self) -> Say | HangUp:
-        async with blaming_caller("replying", self._limits.caller):
+        async with blaming_caller("replying", self._limits, "caller"):
             return await self._plan.caller.reply(self._minutes.transcript)
 
     async def _overhear(self) -> None:
@@ -292,7 +292,7 @@ async def _expected_hash(scenario: Scenario) -> str | None:
         ScenarioInvalid: It cannot be loaded, or is not JSON.
     """
     try:
-        return await asyncio.to_thread(expected_hash_of, scenario)
+        return await asyncio.to_thread(_hash_expected, scenario)
     except Exception as error:  # scenarios are foreign code
         raise ScenarioInvalid(
             f"scenario {scenario.name!r} has no usable expected database: "
@@ -300,8 +300,7 @@ async def _expected_hash(scenario: Scenario) -> str | None:
         ) from error
 
 
-def expected_hash_of(scenario: Scenario) -> str | None:
-    """Hash of the scenario's expected database, None if it has none."""
+def _hash_expected(scenario: Scenario) -> str | None:
     expected = scenario.expected_scenario_db
     return None if expected is None else get_dict_hash(expected)
 
@@ -310,12 +309,12 @@ def expected_hash_of(scenario: Scenario) -> str | None:
 async def _started(caller: Caller, limits: CallLimits, minutes: Minutes) -> AsyncIterator[None]:
     """The caller, from start to close; what goes wrong while it closes is only noted."""
     try:
-        async with blaming_caller("starting", 4 * limits.request):
+        async with blaming_caller("starting", limits, "caller_start"):
             await caller.start()
         yield
     finally:
         try:
-            async with blaming_caller("closing", limits.request):
+            async with blaming_caller("closing", limits, "caller_close"):
                 await caller.close()
         except CallerFailed as error:
             minutes.warnings.append(str(error))

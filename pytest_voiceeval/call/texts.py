@@ -110,10 +110,9 @@ class ReplyText:
 
     @property
     def lagging(self) -> bool:
-        """Words of the latest model run have not been put out, as far as can be told."""
-        words = _squash(self._runs[-1].text)
-        shown = "".join(_squash(segment.text) for segment in self._homes()[-1])
-        return bool(words) and not shown.endswith(words[-len(shown) :] if shown else words)
+        """Words of the latest model run have not been put out yet, as far as can be told."""
+        shown = sum(len(_squash(segment.text)) for segment in self._homes()[-1])
+        return shown < len(_squash(self._runs[-1].text))
 
     @property
     def shows_silent(self) -> bool:
@@ -135,7 +134,11 @@ class ReplyText:
 
     def _by_run(self) -> Iterable[str]:
         """For each model run its segments, or the model's words where no segment shows them."""
-        for run, segments in zip(self._runs, self._homes(), strict=True):
+        homes = self._homes()
+        if len(homes) > 1 and any(homes[1:]):
+            # unspoken text from before the first run is the tail of the reply before
+            homes[0] = [segment for segment in homes[0] if not segment.silent]
+        for run, segments in zip(self._runs, homes, strict=True):
             shown = _join(segment.text for segment in segments)
             # text that is not spoken may lag behind the end of its run
             trails = all(s.silent for s in segments) and _squash(run.text).startswith(

@@ -33,6 +33,18 @@ _NO_SIGN = frozenset(
 """Messages that say nothing about whether the bot is at work on its reply."""
 
 
+_WORK = (
+    "bot-llm-",
+    "bot-tts-",
+    "bot-output",
+    "bot-started-speaking",
+    "bot-stopped-speaking",
+    "llm-function-call-",
+    "server-message",
+)
+"""How messages begin that show the reply itself in the making."""
+
+
 @dataclass
 class BotHabits:
     """What one call has shown about a bot, across its turns.
@@ -40,10 +52,12 @@ class BotHabits:
     Attributes:
         may_speak: False once the bot has promised to keep to text.
         has_spoken: It has, promise or not.
+        shows_silent: It puts out text that it does not speak.
     """
 
     may_speak: bool = True
     has_spoken: bool = False
+    shows_silent: bool = False
 
 
 @dataclass
@@ -100,6 +114,7 @@ class TurnCollector:
         self.exit_words = ""
         self._limits = limits
         self._habits = habits
+        self._worked_at = sent_at
         self._reset()
         self._answered_send = False
 
@@ -126,6 +141,11 @@ class TurnCollector:
         return bool(self._running or self._calls.open or self._speech.on)
 
     @property
+    def worked_at(self) -> float:
+        """When the bot last worked on its reply; metrics that trail in do not count."""
+        return max(self._worked_at, self._speech.at)
+
+    @property
     def open_calls(self) -> int:
         """Function calls in progress."""
         return len(self._calls.open)
@@ -144,6 +164,8 @@ class TurnCollector:
                 self._hear(event.at, voiced=bool(audio.strip(b"\0")))
             case Envelope() as message if message.type not in _NO_SIGN:
                 self._sign(event.at)
+                if message.type.startswith(_WORK):
+                    self._worked_at = event.at
                 self._read(event.at, message)
 
     def _sign(self, at: float) -> None:
@@ -174,8 +196,14 @@ class TurnCollector:
             case kind if kind.startswith("llm-function-call-"):
                 self._calls.note(kind, _call_id(message.data))
             case kind:
-                if self._text.add(kind, message.data) and self.first_text_at is None:
-                    self.first_text_at = at
+                self._add_text(at, kind, message.data)
+
+    def _add_text(self, at: float, kind: str, data: Any) -> None:
+        if not self._text.add(kind, data):
+            return
+        if self.first_text_at is None:
+            self.first_text_at = at
+        self._habits.shows_silent = self._habits.shows_silent or self._text.shows_silent
 
     def _run_started(self) -> None:
         self._runs += 1
@@ -255,6 +283,8 @@ class TurnCollector:
         """How long speech may lag behind the text of the latest run."""
         if self._speech.expected:
             return self._limits.speech_start
+        if self._habits.shows_silent and self._text.lagging:
+            return self._limits.output_lag
         if self._text.last_run_silent:
             return self._quiet
         if self._habits.has_spoken:

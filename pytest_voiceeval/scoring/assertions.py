@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from pytest_voiceeval.scoring.normalize import StateError, same_state
+from pytest_voiceeval.scoring.faults import StateError
+from pytest_voiceeval.scoring.normalize import same_state
 from pytest_voiceeval.scoring.signals import coerce_verdict
 
 Predicate = TypeVar("Predicate", bound=Callable[..., Any])
@@ -103,6 +103,8 @@ def _predicate(domain: str, name: Any) -> Callable[..., Any]:
     known = _REGISTRY.get(domain, {})
     if isinstance(name, str) and name in known:
         return known[name]
+    import difflib  # only when a name is wrong
+
     close = difflib.get_close_matches(str(name), known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise _Unanswerable(f"No predicate {str(name)!r} registered under domain={domain!r}{hint}")

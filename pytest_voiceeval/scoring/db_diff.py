@@ -1,4 +1,23 @@
-"""Differences of two database states: the reference's shape for machines, changes for people."""
+"""Differences of two database states: the reference's shape for machines, changes for people.
+
+The shape of `compute_db_diff`, "added" meaning only in the actual state::
+
+    {"tables_added": [...], "tables_removed": [...],
+     "tables_modified": {table: {"records_added": [...], "records_removed": [...],
+                                 "records_modified": {record: difference}}}}
+
+A difference is one of
+
+* ``{"fields_added": [...], "fields_removed": [...], "fields_modified": {field: difference}}``
+* ``{"type": "value_mismatch", "expected", "actual"}``
+* ``{"type": "type_mismatch", "expected", "actual", "expected_type", "actual_type"}``
+* ``{"type": "list_length_mismatch", "expected", "actual", "expected_length",
+  "actual_length"}``
+* ``{"type": "list_differences", "differences": [{"index", "diff": difference}]}``
+
+and a table that is not an object on both sides is ``{"type": "non_dict_table", "expected",
+"actual"}``. Lists are compared by index; `list_changes` aligns them.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +33,10 @@ STATE: Final = "<state>"
 """Stands for the whole state in `tables_modified` when one side is not an object of tables."""
 
 
-def compute_db_diff(expected: Any, actual: Any) -> dict[str, Any]:
+def compute_db_diff(expected_db: Any, actual_db: Any) -> dict[str, Any]:
     """Compare two states table by table, record by record, field by field.
 
-    Shape, "added" meaning only in the actual state::
-
-        {"tables_added": [...], "tables_removed": [...],
-         "tables_modified": {table: {"records_added": [...], "records_removed": [...],
-                                     "records_modified": {record: difference}}}}
-
-    A difference is one of
-
-    * ``{"fields_added": [...], "fields_removed": [...], "fields_modified": {field: difference}}``
-    * ``{"type": "value_mismatch", "expected", "actual"}``
-    * ``{"type": "type_mismatch", "expected", "actual", "expected_type", "actual_type"}``
-    * ``{"type": "list_length_mismatch", "expected", "actual", "expected_length",
-      "actual_length"}``
-    * ``{"type": "list_differences", "differences": [{"index", "diff": difference}]}``
-
-    and a table that is not an object on both sides is ``{"type": "non_dict_table", "expected",
-    "actual"}``. Lists are compared by index; `list_changes` aligns them.
+    The shape is described at the top of this module.
 
     The diff is empty (`is_empty_diff`) if and only if both states have the same hash. Therefore it
     differs from the reference harness in these points:
@@ -47,7 +50,9 @@ def compute_db_diff(expected: Any, actual: Any) -> dict[str, Any]:
     Raises:
         StateError: One of them holds something that is not JSON.
     """
-    left, right = (canonical_copy(without_excluded_keys(state)) for state in (expected, actual))
+    left, right = (
+        canonical_copy(without_excluded_keys(state)) for state in (expected_db, actual_db)
+    )
     if not isinstance(left, dict) or not isinstance(right, dict):
         whole = _diff_tables({STATE: left}, {STATE: right})
         return {"tables_added": [], "tables_removed": [], "tables_modified": whole}

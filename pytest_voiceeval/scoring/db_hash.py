@@ -13,9 +13,9 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Final
 
+from pytest_voiceeval.scoring.faults import StateError
 from pytest_voiceeval.scoring.normalize import (
     ORDER_INDEPENDENT_LIST_FIELDS,
-    StateError,
     canonical_copy,
     canonical_text,
 )

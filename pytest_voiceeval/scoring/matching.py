@@ -13,7 +13,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_voiceeval.scoring.normalize import StateError, canonical_text
+from pytest_voiceeval.scoring.faults import StateError
+from pytest_voiceeval.scoring.normalize import canonical_text
 from pytest_voiceeval.scoring.pairing import can_pair_all
 from pytest_voiceeval.scoring.scalars import MatchRules, match_scalars
 

@@ -16,9 +16,12 @@ with a `StateError` that names the place.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
+from pytest_voiceeval.scoring.faults import MAX_DEPTH, Fault, StateError, TooDeep, state_error
 from pytest_voiceeval.scoring.paths import format_path
+from pytest_voiceeval.scoring.plain import decimal_number, text_keys, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,12 +37,6 @@ ORDER_INDEPENDENT_LIST_FIELDS: Final = frozenset(
     }
 )
 """Keys whose lists count as unordered, at any depth."""
-
-MAX_DEPTH: Final = 200
-"""Containers inside containers; deeper states are refused."""
-
-MAX_INTEGER_BITS: Final = 14_000
-"""Python refuses to print integers of more than 4,300 digits; this stays below."""
 
 # Every character that a null text can begin with: its first letter, or a blank (as str.strip
 # sees blanks). One set look-up spares nearly all texts the slower test.
@@ -59,39 +56,6 @@ _SPACED: Final = json.JSONEncoder(sort_keys=True, check_circular=False, allow_na
 _Fields = frozenset[str]
 
 
-class StateError(ValueError):
-    """A state holds something that cannot be hashed or compared.
-
-    Attributes:
-        path: Where it is, as `format_path` writes it; ``<root>`` for the state itself.
-        problem: What is wrong there, and the way out.
-    """
-
-    def __init__(self, path: str, problem: str) -> None:
-        super().__init__(path, problem)
-        self.path = path
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"the state cannot be compared: at {self.path}: {self.problem}"
-
-
-class _Fault(Exception):
-    """A problem on its way up; each container it passes adds itself and the key."""
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.steps: list[tuple[object, str | int | None]] = []
-
-
-class _TooDeep(_Fault):
-    """The walk went past `MAX_DEPTH`: a cycle, or just too deep."""
-
-    def __init__(self) -> None:
-        super().__init__(f"nested more than {MAX_DEPTH} levels deep; store flatter data")
-
-
 def canonical(state: Any, *, sort: bool = True) -> Any:
     """Normalise a state (see the module's rules).
 
@@ -106,8 +70,8 @@ def canonical(state: Any, *, sort: bool = True) -> Any:
     """
     try:
         return _walk(state, ORDER_INDEPENDENT_LIST_FIELDS if sort else frozenset())
-    except _Fault as fault:
-        raise _state_error(fault) from None
+    except Fault as fault:
+        raise state_error(fault) from None
     except RecursionError:
         raise StateError(format_path(()), "nested too deeply to be followed") from None
 
@@ -163,7 +127,7 @@ def _walk(value: Any, fields: _Fields) -> Any:
 def _walk_dict(obj: dict[Any, Any], depth: int, fields: _Fields) -> Any:  # noqa: C901, PLR0912
     """Normalise a dictionary; copied only once something in it changes."""
     if depth >= MAX_DEPTH:
-        raise _TooDeep
+        raise TooDeep
     out = obj
     key: Any = ""
     new: Any
@@ -191,16 +155,16 @@ def _walk_dict(obj: dict[Any, Any], depth: int, fields: _Fields) -> Any:  # noqa
                 out[key] = new
         else:
             return out
-    except _Fault as fault:
+    except Fault as fault:
         fault.steps.append((obj, key))
         raise
-    return _walk_copy(obj, _with_text_keys(obj), depth, fields)
+    return _walk_rest(obj, out, key, depth, fields)
 
 
 def _walk_list(obj: list[Any], depth: int, fields: _Fields) -> Any:
     """Normalise a list; copied only once something in it changes."""
     if depth >= MAX_DEPTH:
-        raise _TooDeep
+        raise TooDeep
     out = obj
     index = 0
     new: Any
@@ -218,10 +182,18 @@ def _walk_list(obj: list[Any], depth: int, fields: _Fields) -> Any:
                 if out is obj:
                     out = list(obj)
                 out[index] = new
-    except _Fault as fault:
+    except Fault as fault:
         fault.steps.append((obj, index))
         raise
     return out
+
+
+def _walk_rest(obj: dict[Any, Any], done: Any, first: object, depth: int, fields: _Fields) -> Any:
+    """Go on from a key that is not plain text; what comes before it is done already."""
+    texts = text_keys(obj)
+    count = list(obj).index(first)
+    rest = _walk_copy(obj, dict(islice(texts.items(), count, None)), depth, fields)
+    return dict(islice(zip(texts, done.values(), strict=True), count)) | rest
 
 
 def _walk_other(key: str, value: Any, depth: int, fields: _Fields) -> Any:
@@ -241,7 +213,7 @@ def _walk_copy(original: object, copy: Any, depth: int, fields: _Fields) -> Any:
     """Walk a stand-in; a fault notes the original too, by which a cycle is recognised."""
     try:
         return _HANDLERS[type(copy)](copy, depth, fields)
-    except _Fault as fault:
+    except Fault as fault:
         fault.steps.append((original, None))
         raise
 
@@ -254,14 +226,12 @@ def _walk_float(number: float, _depth: int, _fields: _Fields) -> float | int:
     if number.is_integer():
         return int(number)
     if number - number != 0:
-        raise _Fault(f"{number} is not a JSON number; store null or a finite number")
+        raise Fault(f"{number} is not a JSON number; store null or a finite number")
     return number
 
 
 def _walk_int(number: int, _depth: int, _fields: _Fields) -> int:
-    if number.bit_length() > MAX_INTEGER_BITS:
-        raise _Fault(f"an integer of {number.bit_length()} bits is too long to be written")
-    return number
+    return whole_number(number)
 
 
 def _walk_constant(value: bool | None, _depth: int, _fields: _Fields) -> bool | None:
@@ -273,73 +243,14 @@ def _walk_foreign(value: Any, depth: int, fields: _Fields) -> Any:
     if isinstance(value, str):  # str enums included, as json writes them
         return _walk_text(str.__str__(value), depth, fields)
     if isinstance(value, int):
-        return _walk_int(int.__int__(value), depth, fields)
+        return whole_number(int.__int__(value))
     if isinstance(value, float):
         return _walk_float(float.__float__(value), depth, fields)
     if isinstance(value, dict):
         return _walk_copy(value, dict(value), depth, fields)
     if isinstance(value, list | tuple):
         return _walk_copy(value, list(value), depth, fields)
-    return _walk_decimal(value)
-
-
-def _walk_decimal(value: Any) -> float | int:
-    from decimal import Decimal  # hardly any state needs it
-
-    if not isinstance(value, Decimal):
-        _refuse(value)
-    if not value.is_finite():
-        raise _Fault(f"the decimal {value} is not a JSON number; store null or a finite number")
-    if value.adjusted() > MAX_INTEGER_BITS // 4:
-        raise _Fault(f"the decimal {value:.3e} is too long to be written as a number")
-    if value == value.to_integral_value():
-        return int(value)
-    number = float(value)
-    if Decimal(repr(number)) != value:
-        raise _Fault(f"the decimal {value} has more digits than a JSON number keeps; store text")
-    return number
-
-
-def _refuse(value: object) -> NoReturn:
-    raise _Fault(
-        f"a value of type {type(value).__name__} is not JSON; store text, a number, true, false,"
-        " null, a list or an object"
-    )
-
-
-def _with_text_keys(obj: dict[Any, Any]) -> dict[str, Any]:
-    """Write the keys as JSON does, if they are all of one type."""
-    kinds = {"str" if isinstance(key, str) else type(key).__name__ for key in obj}
-    if len(kinds) > 1:
-        raise _Fault(f"an object with keys of mixed types ({', '.join(sorted(kinds))}); use text")
-    texts = {_key_text(key): value for key, value in obj.items()}
-    if len(texts) < len(obj):
-        raise _Fault("an object in which two keys become the same text; use text keys")
-    return texts
-
-
-def _key_text(key: object) -> str:
-    if isinstance(key, str):
-        return str.__str__(key)
-    if key is None or isinstance(key, bool):
-        return json.dumps(key)
-    if isinstance(key, int):
-        return int.__repr__(_walk_int(int.__int__(key), 0, frozenset()))
-    if isinstance(key, float) and key - key == 0:
-        return float.__repr__(key)
-    raise _Fault(f"the key {key!r:.80} of type {type(key).__name__} is not JSON; use text keys")
-
-
-def _state_error(fault: _Fault) -> StateError:
-    path: list[str | int] = []
-    seen: set[int] = set()
-    for container, key in reversed(fault.steps):
-        if isinstance(fault, _TooDeep) and id(container) in seen:
-            return StateError(format_path(path), "it contains itself (a reference cycle)")
-        seen.add(id(container))
-        if key is not None:
-            path.append(key)
-    return StateError(format_path(path), fault.problem)
+    return decimal_number(value)
 
 
 _HANDLERS: Final[Mapping[type, Callable[[Any, int, _Fields], Any]]] = {

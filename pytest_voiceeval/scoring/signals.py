@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -120,6 +119,8 @@ def _signal(name: str) -> SuccessSignal:
         return SuccessSignal(name)
     except ValueError:
         pass
+    import difflib  # only when a name is wrong
+
     close = difflib.get_close_matches(str(name), [signal.value for signal in SuccessSignal], n=2)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known are {_known()}"
     raise ValueError(f"unknown success signal {str(name)!r}; {hint}")

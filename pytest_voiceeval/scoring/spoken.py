@@ -46,7 +46,7 @@ _SPOKEN_SIGNS: Final = {"dot": ".", "underscore": "_", "dash": "-", "hyphen": "-
 _EMAIL: Final = re.compile(
     r"(?<![\w+.-])[\w+.-]{1,64}(?: (?:dot|underscore|dash|hyphen) [\w+.-]{1,64}){0,8}"
     r"(?P<at> at |@)"
-    r"[\w-]{1,64}(?:(?: dot | dash | hyphen |\.)[\w-]{1,64}){0,8}?(?: dot |\.)[a-z]{2,24}\b",
+    r"[\w-]{1,64}(?:(?: dot | dash | hyphen |\.)[\w-]{1,64}){0,8}(?: dot |\.)[a-z]{2,24}\b",
     re.IGNORECASE,
 )
 

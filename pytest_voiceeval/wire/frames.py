@@ -279,6 +279,6 @@ def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
         byte = data[place]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & _UINT64, place + 1
+            return value, place + 1
         shift += 7
     raise FrameError(f"cut off or malformed number at byte {at}")

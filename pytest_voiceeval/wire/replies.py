@@ -43,7 +43,6 @@ class Replies:
         finally:
             if self._waiting.pop(request_id, None):
                 self._past[request_id] = f"late reply to {name!r}, which is no longer waited for"
-            outcome.cancel()
 
     def expect_none(self, message_id: str, warning: str) -> None:
         """Register a message nobody awaits a reply to, and the warning if one comes."""

@@ -1,18 +1,15 @@
-"""Events: never lost, in order, and clear about how the connection ended."""
+"""Events: never lost, in order, and tolerant of odd messages."""
 
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_voiceeval.wire.connection import Deadlines, Event, WireOptions, connect
-from pytest_voiceeval.wire.errors import ConnectionLost, HandshakeFailed, ProtocolBroken
+from pytest_voiceeval.wire.errors import ConnectionLost, ProtocolBroken
 from pytest_voiceeval.wire.frames import (
     AudioFrame,
     Frame,
@@ -60,8 +57,9 @@ async def test_all_kinds_in_order_with_their_time(serve_agent: Serve) -> None:
         assert times == sorted(times)
         assert (caught.value.code, caught.value.by_peer) == (1000, True)
         assert "the bot closed the connection: 1000 (normal closure)" in str(caught.value)
-        with pytest.raises(ConnectionLost):  # a second look says the same
+        with pytest.raises(ConnectionLost) as again:  # a second look says the same
             await anext(conn.events())
+        assert again.value is not caught.value
 
 
 async def test_events_wait_while_requests_go_on(serve_agent: Serve) -> None:
@@ -130,6 +128,7 @@ async def test_full_backlog_is_an_error_not_a_loss(serve_agent: Serve) -> None:
         await visit.stay()
 
     options = WireOptions(max_backlog=20_000)
+    start = time.monotonic()
     async with serve_agent(script) as agent, connect(agent.url, options=options) as conn:
         with pytest.raises(ProtocolBroken, match=r"unread events hold \d+ bytes"):
             await conn.request("x", deadline=5)
@@ -139,6 +138,7 @@ async def test_full_backlog_is_an_error_not_a_loss(serve_agent: Serve) -> None:
         assert [event.kind for event in seen] == [SOUND] * 8
         assert not conn.peer_closed
     assert agent.close_codes == [1002]
+    assert time.monotonic() - start < Deadlines().close  # the rest is not in the way of closing
 
 
 # Odd messages
@@ -213,186 +213,3 @@ async def test_unknown_types_labels_and_frames_are_warnings(serve_agent: Serve) 
             "TextFrame skipped: bots send text as RTVI messages",
             "TranscriptionFrame skipped: bots send text as RTVI messages",
         ]
-
-
-# How connections end
-
-
-async def test_reset_is_told_from_a_close(serve_agent: Serve) -> None:
-    async def script(visit: Visit) -> None:
-        await visit.ready()
-        await visit.send(WORDS)
-        await visit.expect("client-message")
-        visit.break_off()
-
-    async with serve_agent(script) as agent, connect(agent.url, peer="agent") as conn:
-        with pytest.raises(ConnectionLost) as caught:
-            await conn.request("x", deadline=60)
-        assert caught.value.abnormal
-        assert (caught.value.code, caught.value.reason) == (1006, "")
-        assert str(caught.value) == (
-            f"agent at {agent.url}: connection lost without a close frame (1006, abnormal "
-            "closure); the bot's process ended or the network dropped"
-        )
-        events = conn.events()
-        assert (await anext(events)).kind == WORDS
-        with pytest.raises(ConnectionLost):
-            await anext(events)
-        assert conn.peer_closed
-        assert conn.closed
-
-
-@pytest.mark.parametrize(
-    ("ping_timeout", "survives"), [(None, True), (0.1, False)], ids=["tolerant", "strict"]
-)
-async def test_bot_that_answers_no_pings(
-    serve_agent: Serve, ping_timeout: float | None, survives: bool
-) -> None:
-    async def script(visit: Visit) -> None:
-        await visit.ready()
-        visit.websocket.transport.pause_reading()
-        await asyncio.sleep(0.5)
-        visit.websocket.transport.resume_reading()
-        request = await visit.expect("client-message")
-        await visit.answer(request, "back again")
-        await visit.stay()
-
-    options = WireOptions(ping_interval=0.05, ping_timeout=ping_timeout)
-    deadlines = Deadlines(close=0.3)
-    async with serve_agent(script) as agent, connect(agent.url, deadlines, options=options) as conn:
-        if survives:
-            assert await conn.request("x") == "back again"
-            assert not conn.closed
-            return
-        with pytest.raises(ConnectionLost) as caught:
-            await conn.request("x")
-        assert not caught.value.by_peer
-        assert "1011 (internal error), reason 'keepalive ping timeout'" in str(caught.value)
-        assert not conn.peer_closed
-
-
-async def test_bot_that_breaks_the_websocket_protocol(serve_agent: Serve) -> None:
-    async def script(visit: Visit) -> None:
-        await visit.ready()
-        visit.websocket.transport.write(b"\xf3\x00")  # reserved bits and opcode
-        await visit.stay()
-
-    async with serve_agent(script) as agent, connect(agent.url) as conn:
-        with pytest.raises(ProtocolBroken, match="the bot broke the WebSocket protocol: "):
-            await anext(conn.events())
-
-
-def descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc to count descriptors")
-async def test_fifty_connections_leave_nothing_open(serve_agent: Serve) -> None:
-    async with serve_agent(stay) as agent:
-        async with connect(agent.url):
-            pass
-        before, tasks = descriptors(), len(asyncio.all_tasks())
-        for _ in range(50):
-            async with connect(agent.url) as conn:
-                assert not conn.closed
-        async with asyncio.timeout(5):
-            await agent.idle.wait()
-        await asyncio.sleep(0.05)  # the server's own end of the last socket
-        assert descriptors() <= before
-        assert len(asyncio.all_tasks()) <= tasks
-    assert agent.close_codes == [1000] * 51
-
-
-async def test_cancelled_call_closes_properly(serve_agent: Serve) -> None:
-    connected = asyncio.Event()
-
-    async def call(url: str) -> None:
-        async with connect(url) as conn:
-            connected.set()
-            await collect(conn, [])
-
-    async with serve_agent(stay) as agent:
-        task = asyncio.create_task(call(agent.url))
-        await connected.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("read ")]
-    assert agent.close_codes == [1000]
-
-
-async def test_cancelled_handshake_closes_properly(serve_agent: Serve) -> None:
-    arrived = asyncio.Event()
-
-    async def script(visit: Visit) -> None:
-        await visit.expect("client-ready")
-        arrived.set()
-        await visit.stay()
-
-    async def call(url: str) -> None:
-        async with connect(url):
-            pytest.fail("the handshake passed")
-
-    async with serve_agent(script) as agent:
-        task = asyncio.create_task(call(agent.url))
-        await arrived.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-    assert agent.close_codes == [1000]
-
-
-async def test_error_in_the_call_passes_through_and_closes(serve_agent: Serve) -> None:
-    async with serve_agent(stay) as agent:
-        with pytest.raises(ZeroDivisionError):
-            async with connect(agent.url):
-                raise ZeroDivisionError
-    assert agent.close_codes == [1000]
-
-
-async def test_bot_that_never_answers_the_close(serve_agent: Serve) -> None:
-    release = asyncio.Event()
-
-    async def script(visit: Visit) -> None:
-        await visit.ready()
-        visit.websocket.transport.pause_reading()
-        await release.wait()
-        visit.websocket.transport.resume_reading()
-        await visit.stay()
-
-    async with serve_agent(script) as agent:
-        start = time.monotonic()
-        async with connect(agent.url, Deadlines(close=0.2)) as conn:
-            pass
-        assert 0.15 < time.monotonic() - start < 3
-        assert conn.warnings == ["no closing handshake within 0.2 s (close deadline)"]
-        await collect(conn, [])
-        release.set()
-
-
-async def test_failed_handshake_does_not_wait_for_a_stubborn_close(serve_agent: Serve) -> None:
-    release = asyncio.Event()
-
-    async def script(visit: Visit) -> None:
-        visit.websocket.transport.pause_reading()
-        await release.wait()
-        visit.websocket.transport.resume_reading()
-        await visit.stay()
-
-    async with serve_agent(script) as agent:
-        start = time.monotonic()
-        with pytest.raises(HandshakeFailed):
-            async with connect(agent.url, Deadlines(ready=0.1, close=60)):
-                pass
-        assert time.monotonic() - start < 3
-        release.set()
-
-
-def test_websockets_is_loaded_by_the_first_connection_only() -> None:
-    code = (
-        "import sys, pytest_voiceeval.wire.connection; "
-        "heavy = {'websockets', 'google.protobuf', 'pipecat'} & set(sys.modules); "
-        "sys.exit(f'loaded: {heavy}' if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

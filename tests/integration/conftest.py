@@ -18,8 +18,8 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("EVAL_DATA_ROOT", raising=False)
 
-    def run(*arguments: str | Path, plugins: bool = True) -> pytest.RunResult:
-        always = ["-W", "error", "-p", "no:randomly", "--voice-output", "out"] if plugins else []
+    def run(*arguments: str | Path) -> pytest.RunResult:
+        always = ["-W", "error", "-p", "no:asyncio", "--voice-output", "out"]
         return pytester.runpytest_subprocess(*always, *map(str, arguments), timeout=120)
 
     return run

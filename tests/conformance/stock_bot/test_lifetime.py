@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import time
@@ -37,8 +38,10 @@ async def test_ends_at_sigterm_with_a_hung_model(
             await talk.turn("hello", last="bot-llm-started")
             bot.process.terminate()
             start = time.monotonic()
-            assert bot.process.wait(5) == 0
-            assert time.monotonic() - start < 2
+            # In a thread, so that our side can answer the closing handshake: 0.5 s here, more on
+            # a busy machine.
+            assert await asyncio.to_thread(bot.process.wait, 10) == 0
+            assert time.monotonic() - start < 5
             with pytest.raises(ConnectionLost):
                 await talk.until("bot-output")
         assert bot.process.stdout is not None
@@ -87,12 +90,14 @@ async def test_configuration_file(
         f"llm: {{base_url: '{model.url}', system_prompt: hi, system_role: developer}}\n"
         f"server: {{talk_first: true, log_file: '{tmp_path / 'own.log'}'}}\n"
     )
-    options = ("--role", "agent", "--api-key-name", "MY_KEY", "--session-ttl", "0")
+    options = ("--role", "agent", "--api-key-name", "MY_KEY")
     with start_bot(*options, SERVER_CONFIG_PATH=str(file), MY_KEY="k-123") as bot:
-        for _ in range(2):  # the session is forgotten in between, so it talks first each time
-            async with bot.talk(session) as talk:
-                seen = await talk.until("bot-output")
-                assert seen[-1].data["text"] == "developer hi."
+        async with bot.talk(session) as talk:
+            seen = await talk.until("bot-output")
+            assert seen[-1].data["text"] == "developer hi."
+        async with bot.talk(session) as talk:  # goes on with the conversation, no second greeting
+            seen = await talk.turn("hello")
+            assert len(seen.of_type("bot-llm-started")) == 1
         assert "Pipecat" in (tmp_path / "own.log").read_text()
         assert "k-123" not in bot.log.read_text()
     assert "Bearer k-123" in model.keys

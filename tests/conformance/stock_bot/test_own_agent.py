@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.conformance.stock_bot.conftest import FakeModel, Reply, Talk
 
     TalkTo = Callable[[str], AbstractAsyncContextManager[Talk]]
+    Run = Callable[[Path, str], AbstractAsyncContextManager[str]]
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "own_agent" / "bot.py"
 PROMPT = {"prompt": "p", "tools": '{"EndConversationTool": {}}'}
@@ -54,30 +55,40 @@ def speaking_bot(tmp_path: Path) -> Path:
     return file
 
 
-@asynccontextmanager
-async def running(program: Path, model_url: str, talk_to: TalkTo) -> AsyncIterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, str(program), "--port", str(port), "--llm-url", model_url]
-    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
-    try:
+@pytest.fixture
+def run(tmp_path: Path, talk_to: TalkTo) -> Run:
+    """Run a bot program with a model; gives its address."""
+
+    @asynccontextmanager
+    async def running(program: Path, model_url: str) -> AsyncIterator[str]:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = [sys.executable, str(program), "--port", str(port), "--llm-url", model_url]
+        log = tmp_path / "own.log"
+        with log.open("w") as stderr:
+            process = await asyncio.create_subprocess_exec(*command, stderr=stderr)
         url = f"ws://127.0.0.1:{port}"
-        async with asyncio.timeout(START_DEADLINE):
-            await wait_until_up(url, talk_to)
-        yield url
-    finally:
-        process.terminate()
-        assert await process.wait() == 0
-
-
-async def wait_until_up(url: str, talk_to: TalkTo) -> None:
-    while True:
         try:
-            async with talk_to(url):
-                return
-        except ConnectFailed:
-            await asyncio.sleep(0.1)
+            async with asyncio.timeout(START_DEADLINE):
+                while not await answers(url, talk_to):
+                    assert process.returncode is None, log.read_text()
+                    await asyncio.sleep(0.1)
+            yield url
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            assert await process.wait() == 0, log.read_text()
+
+    return running
+
+
+async def answers(url: str, talk_to: TalkTo) -> bool:
+    try:
+        async with talk_to(url):
+            return True
+    except ConnectFailed:
+        return False
 
 
 def end_the_call(messages: list[dict[str, Any]]) -> Reply:
@@ -88,9 +99,9 @@ def end_the_call(messages: list[dict[str, Any]]) -> Reply:
     return ["Hello."]
 
 
-async def test_serves_a_call(model: FakeModel, session: str, talk_to: TalkTo) -> None:
+async def test_serves_a_call(model: FakeModel, session: str, talk_to: TalkTo, run: Run) -> None:
     model.models[session] = end_the_call
-    async with running(EXAMPLE, model.url.replace("{session}", session), talk_to) as url:
+    async with run(EXAMPLE, model.url.replace("{session}", session)) as url:
         async with talk_to(url) as talk:
             assert await talk.request("reset") is True
             assert await talk.request("update_system_prompt", PROMPT) is True
@@ -130,11 +141,11 @@ async def audio_of_turn(talk: Talk, text: str) -> tuple[int, list[str]]:
 
 
 async def test_silence_holds_after_a_tool_call(
-    model: FakeModel, session: str, talk_to: TalkTo, speaking_bot: Path
+    model: FakeModel, session: str, talk_to: TalkTo, run: Run, speaking_bot: Path
 ) -> None:
     model.models[session] = end_the_call
     address = model.url.replace("{session}", session)
-    async with running(speaking_bot, address, talk_to) as url, talk_to(url) as talk:
+    async with run(speaking_bot, address) as url, talk_to(url) as talk:
         await talk.request("update_system_prompt", PROMPT)
         frames, _ = await audio_of_turn(talk, "end")
         assert frames > 0, "without the setting the reply after the tool call is spoken"

@@ -13,6 +13,7 @@ import pytest
 from pytest_voiceeval.bots.fault_writes import Bench, Place, calls_of, with_extra_call, without_call
 from pytest_voiceeval.bots.faults import (
     FAULTS,
+    GREETING,
     FaultPlan,
     NotApplicable,
     UnknownFaultError,
@@ -321,13 +322,24 @@ def test_faults_of_the_bots_process(fault: str) -> None:
     assert (plan.bot_fault, plan.hang_at_turn, plan.dialogue) == (fault, None, dialogue_of(SET))
 
 
-@pytest.mark.parametrize(
-    "dialogue", [dialogue_of(SET), dialogue_of(SET)[:1]], ids=["long", "short"]
-)
-def test_do_nothing_says_hello_and_goodbye(dialogue: Dialogue) -> None:
-    plan = planned(make(dialogue), "do-nothing")
+def test_do_nothing_says_hello_and_goodbye() -> None:
+    plan = planned(make(dialogue_of(SET)), "do-nothing")
     assert [turn.role for turn in plan.dialogue] == ["agent", "user", "agent"]
+    assert plan.dialogue[0].text == "Hello."
     assert calls_of(plan.dialogue) == [END]
+
+
+def test_do_nothing_makes_up_a_caller_where_the_dialogue_has_none() -> None:
+    one_turn = (DialogueTurn("agent", "", (SET, END)),)
+    hello, wish, goodbye = planned(make(one_turn), "do-nothing").dialogue
+    assert (hello.text, wish.text, goodbye.calls) == (GREETING, "Hello.", (END,))
+
+
+def test_do_nothing_is_still_shorter_where_nothing_is_to_be_written() -> None:
+    """A call of two turns would pass there; one of a single turn is stalled."""
+    (turn,) = planned(make(dialogue_of(LOOK_UP)), "do-nothing").dialogue
+    assert turn.text.startswith("Hello. I am sorry")
+    assert turn.calls == (END,)
 
 
 def test_an_extra_call_goes_before_the_end_even_in_a_call_of_one_turn() -> None:

@@ -56,6 +56,7 @@ class FakeBot:
         self.ready_data: Any = {"version": "1.1.0"}
         self.on_connect: Callable[[FakeBot, int], Awaitable[None]] | None = None
         self.refuse_connection: int | None = None
+        self.refuse_forever = False
         self._socket: ServerConnection | None = None
         self._talking: set[asyncio.Task[None]] = set()
 
@@ -91,7 +92,8 @@ class FakeBot:
     async def serve_client(self, socket: ServerConnection) -> None:
         self.connections += 1
         number = self.connections
-        if self.refuse_connection == number:
+        first = self.refuse_connection or number + 1
+        if number == first or (self.refuse_forever and number > first):
             await socket.close(1013, "busy")
             return
         self._socket, self.open = socket, self.open + 1

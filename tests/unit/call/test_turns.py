@@ -18,6 +18,7 @@ LIMITS = CallLimits(
     speech_start=3.0,
     speech_gap=0.5,
     speech=60.0,
+    output_lag=0.8,
     text_gap=1.0,
     tool_settle=2.0,
     exit_settle=0.5,
@@ -65,6 +66,10 @@ def call(identity: str) -> tuple[Any, Any, Any]:
 
 def output(text: str, **data: Any) -> tuple[str, dict[str, Any]]:
     return ("bot-output", {"text": text, "output_type": "sentence", **data})
+
+
+def silent(text: str, identity: int) -> tuple[str, dict[str, Any]]:
+    return output(text, segment_id=identity, will_be_spoken=False, spoken_status="new")
 
 
 def settling(turn: TurnCollector) -> float | None:
@@ -147,6 +152,11 @@ ACK = "bot-interrupted"
             [ACK, *llm("Hi."), output("Hi.", segment_id=1, will_be_spoken=False)],
             0.02,
             id="announced as not spoken",
+        ),
+        pytest.param(
+            [ACK, *llm("Hi.", " You."), output("Hi.", segment_id=1, will_be_spoken=False)],
+            0.8,
+            id="the last sentence has not been put out",
         ),
         pytest.param([*SPOKEN], 0.5, id="speaks, shows no model"),
         pytest.param([output("Hi.", spoken=True), *SPOKEN], 0.5, id="speaks with words, no model"),
@@ -263,6 +273,24 @@ def test_words_of_an_unfinished_run_are_partial() -> None:
     assert (turn.text, turn.partial) == ("I am just", True)
 
 
+def test_once_a_bot_has_shown_unspoken_text_it_is_waited_for() -> None:
+    habits = BotHabits(may_speak=False)
+    first = TurnCollector(0.0, LIMITS, habits)
+    for entry in (ACK, *llm("Hi."), silent("Hi.", 1)):
+        first.feed(Event(0.0, envelope(entry)))
+    second = TurnCollector(1.0, LIMITS, habits)
+    for entry in (ACK, *llm("Well.")):
+        second.feed(Event(1.0, envelope(entry)))
+    assert settling(second) == LIMITS.output_lag
+    second.feed(Event(1.1, envelope(silent("Well.", 2))))
+    assert settling(second) == LIMITS.quiet
+
+
+def test_unspoken_text_that_trails_in_after_our_next_message_is_not_said_again() -> None:
+    turn = collect([ACK, silent("Old tail.", 1), *llm("New words."), silent("New words.", 2)])
+    assert turn.text == "New words."
+
+
 # -- the end of the call
 
 
@@ -308,3 +336,9 @@ def test_a_late_event_moves_the_end_and_a_new_run_reopens_the_turn() -> None:
     assert turn.settles_at == pytest.approx(200.0 + LIMITS.quiet)
     turn.feed(Event(201.0, Envelope("bot-llm-started")))
     assert turn.settles_at is None
+
+
+def test_metrics_that_trail_in_are_no_work_on_the_reply() -> None:
+    turn = collect([ACK, *llm("Hi"), 5.0, ("metrics", {})])
+    assert turn.worked_at == pytest.approx(100.04)
+    assert turn.last_sign_at == pytest.approx(105.05)

@@ -24,7 +24,8 @@ from pytest_voiceeval.scoring.db_hash import (
     normalize_for_comparison,
 )
 from pytest_voiceeval.scoring.describe import describe_value
-from pytest_voiceeval.scoring.normalize import MAX_DEPTH, is_null_text, same_state
+from pytest_voiceeval.scoring.faults import MAX_DEPTH
+from pytest_voiceeval.scoring.normalize import canonical_text, is_null_text, same_state
 
 EMPTY = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
 
@@ -403,6 +404,15 @@ def test_cycles_are_named():
         with pytest.raises(StateError, match="contains itself") as caught:
             get_dict_hash(state)
         assert caught.value.path == path
+
+
+def test_odd_keys_do_not_double_the_work_at_every_level():
+    state: Any = 1.0
+    for _ in range(40):
+        state = {"a": state, Legacy.RED: 2.0, "z": "none"}
+    text = json.dumps({"a": 1, "red": 2, "z": None}, separators=(",", ":"))
+    assert canonical_text({"a": 1.0, Legacy.RED: 2.0, "z": "none"}) == text
+    assert get_dict_hash(state) == get_dict_hash(normalize_for_comparison(state))
 
 
 @pytest.mark.parametrize("levels", [MAX_DEPTH, 3_000, 100_000])

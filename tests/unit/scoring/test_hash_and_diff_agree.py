@@ -173,5 +173,5 @@ def test_changes_are_complete(state, other, seed, edit):
 def test_a_state_that_is_not_json_is_refused(work, bad_side):
     sides: list[Any] = [{"t": {"a": 1}}, {"t": {"a": 1}}]
     sides[bad_side] = {"t": {"a": {1}}}
-    with pytest.raises(ValueError, match="at t.a: a value of type set"):
+    with pytest.raises(ValueError, match=r"at t\.a: a value of type set"):
         work(*sides)

@@ -6,6 +6,7 @@ import copy
 import json
 import random
 import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -121,7 +122,7 @@ def brief(expected: Any, actual: Any) -> list[tuple[str, str, Any, Any]]:
         pytest.param(
             {"bookings": ["a", "a", "b"]},
             {"bookings": ["b", "a", "b"]},
-            [("bookings[0]", "removed", "a", None), ("bookings[2]", "added", None, "b")],
+            [("bookings[1]", "removed", "a", None), ("bookings[2]", "added", None, "b")],
             id="unordered-multiset",
         ),
         pytest.param(
@@ -201,7 +202,7 @@ def test_longest_common_subsequence_is_longest():
         pairs = common_subsequence(left, right)
         assert all(left[i] == right[j] for i, j in pairs)
         assert pairs == sorted(pairs)
-        assert all(a[0] < b[0] and a[1] < b[1] for a, b in zip(pairs, pairs[1:], strict=False))
+        assert all(a[0] < b[0] and a[1] < b[1] for a, b in pairwise(pairs))
         assert len(pairs) == longest(tuple(left), tuple(right))
 
 
@@ -293,14 +294,14 @@ def test_random_leaves_of_a_large_database(retail):
     chosen = [
         *chance.sample([path for path in paths if "deep" in path], 8),
         *chance.sample([p for p in paths if value_at(state, p) in ([], {})], 4),
-        *chance.sample(paths, 88),
+        *chance.sample(paths, 38),
     ]
     assert max(map(len, chosen)) >= 8
     for number, path in enumerate(chosen):
         holder, key = value_at(state, path[:-1]), path[-1]
         kept, holder[key] = holder[key], other_value(holder[key])
         assert get_dict_hash(state) != before, path
-        if number % 4 == 0:
+        if number % 5 == 0:
             (change,) = list_changes(original, state)
             assert (change.path, change.kind) == (path, "changed")
         holder[key] = kept

@@ -109,6 +109,9 @@ def test_unknown_fields_are_skipped(unknown: str) -> None:
         pytest.param("2a050d00000000", InterruptionFrame(), id="fixed-field-is-unknown"),
         pytest.param("120720ffffffffff0f", AudioFrame(b"", 2**32 - 1, 0), id="32-bits-are-kept"),
         pytest.param("2a020800", InterruptionFrame(), id="zero"),
+        pytest.param(
+            "2a0b08ffffffffffffffffff7f", InterruptionFrame(2**64 - 1), id="64-bits-are-kept"
+        ),
     ],
 )
 def test_as_protobuf_reads_it(data: str, frame: Frame) -> None:
@@ -128,6 +131,7 @@ def test_as_protobuf_reads_it(data: str, frame: Frame) -> None:
         pytest.param("0b0c", "field 1 has wire type 3, which proto3 does not have", id="group"),
         pytest.param("2a0308" + "ff" * 2, "cut off or malformed number", id="cut-number"),
         pytest.param("08" + "ff" * 11, "cut off or malformed number", id="endless-number"),
+        pytest.param("2a0c08" + "ff" * 10 + "00", "cut off or malformed number", id="11-bytes"),
         pytest.param("2affffffffffffffff7f", "cut off: field 5 needs", id="absurd-length"),
     ],
 )

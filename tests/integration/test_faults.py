@@ -1,0 +1,82 @@
+"""Every kind of `--agent-fault` ends as docs/outcomes.md says, and the text says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_voiceeval.bots.faults import FAULTS
+from pytest_voiceeval.plugin import options
+from tests.integration.conftest import Run
+
+ITEM = "eva_airline::cancellation_refund"
+Results = Callable[[], list[dict[str, Any]]]
+
+EXPECTED = {
+    "wrong-field": ("failed", "exit", ["db_state_match"]),
+    "missing-call": ("failed", "exit", ["db_state_match"]),
+    "extra-write": ("failed", "exit", ["db_state_match"]),
+    "never-exits": ("failed", "caller_hangup", ["clean_exit (caller_hangup)"]),
+    "hangs": ("failed", "agent_silent", ["agent_silent", "db_state_match", "clean_exit (agent_silent)"]),
+    "crashes": ("failed", "agent_gone", ["agent_gone", "db_state_match", "clean_exit (agent_gone)"]),
+    "do-nothing": ("failed", "exit", ["db_state_match"]),
+    "garbage": ("error", None, None),
+}
+
+SAYS = {
+    "wrong-field": ["*refund_amount: 356 → 357", "last written by:", "  turn * process_refund(*"],
+    "missing-call": ["database (expected → actual):", '*status: "cancelled" → "confirmed"'],
+    "extra-write": ["database (expected → actual):", "*absent*"],
+    "never-exits": ["clean_exit (caller_hangup): the agent did not end the call*"],
+    "hangs": ["agent_silent*: no sign of the agent for 5 s (turn_silence)*"],
+    "crashes": ["*process ended with exit code 13; the last lines of its log:*"],
+    "do-nothing": ["*database*"],
+    "garbage": ["protocol_failed: the agent broke the protocol*"],
+}
+
+
+def test_the_tables_name_every_fault() -> None:
+    assert set(EXPECTED) == set(SAYS) == set(FAULTS)
+    # the plugin's entry may not import the bots to read them
+    assert options.FAULTS == FAULTS
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault(run: Run, results: Results, fault: str) -> None:
+    result = run(ITEM, "--agent-fault", fault)
+    outcome, end_reason, reasons = EXPECTED[fault]
+    kind = "errors" if outcome == "error" else "failed"
+    result.assert_outcomes(**{kind: 1})
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([*SAYS[fault], "transcript*", "artifacts: out/*", f"rerun: *{ITEM}*"])
+    [line] = results()
+    assert line["outcome"] == outcome
+    if outcome == "failed":
+        assert (line["end_reason"], line["reasons"]) == (end_reason, reasons)
+    else:
+        assert line["error"]["code"] == "protocol_failed"
+
+
+def test_a_fault_that_makes_no_difference_skips_with_its_reason(run: Run) -> None:
+    result = run("eva_airline::escalation_edge_case", "--agent-fault", "missing-call", "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED * --agent-fault missing-call: *"])
+
+
+def test_a_bot_that_dies_is_one_outcome_and_the_run_goes_on(run: Run, results: Results) -> None:
+    run("--domain", "eva_airline", "--agent-fault", "crashes").assert_outcomes(failed=5)
+    assert {line["end_reason"] for line in results()} == {"agent_gone"}
+
+
+def test_failure_text_fits_eighty_columns_and_one_screen(run: Run) -> None:
+    result = run("--domain", "eva_airline", "--agent-fault", "missing-call")
+    text = result.outlines
+    start = text.index("=================================== FAILURES ===================================")
+    end = next(i for i, line in enumerate(text) if line.startswith("voiceeval: results"))
+    assert max(map(len, text[start:end])) <= 80
+    heads = [i for i, line in enumerate(text) if line.startswith("db_state_match")]
+    ends = [i for i, line in enumerate(text) if line.startswith("transcript")]
+    assert len(heads) == len(ends) == 4
+    assert all(end - head <= 25 for head, end in zip(heads, ends, strict=True))
