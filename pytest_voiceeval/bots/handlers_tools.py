@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
@@ -49,10 +50,31 @@ def register_schema_tools_to_llm(  # noqa: PLR0917 - the reference's signature
     if not keep_existing_tools:
         _forget(llm, {tool.name for tool in _standard_tools(context)} - names)
     for tool, schema in zip(tools, schemas, strict=True):
-        llm.register_function(schema.name, tool, cancel_on_interruption=cancel_on_interruption)
+        handler = _without_rerun(tool) if getattr(tool, "ends_call", False) else tool
+        llm.register_function(schema.name, handler, cancel_on_interruption=cancel_on_interruption)
     context.set_tools([*kept, *(_function_schema(schema) for schema in schemas)])
     if register_unknown_tool_handler:
         llm.register_function(None, answer_unknown_tool)
+
+
+def _without_rerun(tool: Any) -> Any:
+    """Keep Pipecat from running the model again on the answer of a tool that ended the call.
+
+    The goodbye has been said; another run would speak into a closed line.
+    """
+
+    async def run(params: Any) -> None:
+        from pipecat.frames.frames import FunctionCallResultProperties  # pulls in all of audio
+
+        async def deliver(answer: Any) -> None:
+            refused = isinstance(answer, dict) and answer.get("status") == "error"
+            await params.result_callback(
+                answer, properties=FunctionCallResultProperties(run_llm=refused)
+            )
+
+        await tool(replace(params, result_callback=deliver))
+
+    return run
 
 
 async def answer_unknown_tool(params: Any) -> None:

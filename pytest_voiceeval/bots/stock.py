@@ -76,9 +76,10 @@ class _ToLoguru(logging.Handler):
 
 def _start_log(config: BotConfig) -> None:
     logger.remove()
-    logger.add(sys.stderr, level=config.log_level, format=LOG_FORMAT)
-    if config.log_file is not None:
-        logger.add(config.log_file, level=config.log_level, format=LOG_FORMAT)
+    sinks: list[Any] = [sys.stderr, *filter(None, [config.log_file])]
+    for sink in sinks:
+        # Diagnosis would print the values of variables, keys and databases among them.
+        logger.add(sink, level=config.log_level, format=LOG_FORMAT, diagnose=False, backtrace=False)
     logging.basicConfig(handlers=[_ToLoguru()], level=logging.WARNING, force=True)
     logging.getLogger("pytest_voiceeval").setLevel(logging.INFO)
     logging.captureWarnings(capture=True)

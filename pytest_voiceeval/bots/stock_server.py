@@ -6,11 +6,11 @@ import json
 import os
 import signal
 import socket
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
-from fastapi import FastAPI, WebSocket
+from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from loguru import logger
 from openai import AsyncOpenAI
 
@@ -30,7 +30,9 @@ DEFAULT_SESSION = "default"
 MAX_SESSION_ID = 200
 TRY_AGAIN_LATER = 1013
 POLICY_VIOLATION = 1008
-INTERNAL_ERROR = 1011
+MAX_CLOSE_REASON = 120
+"""Characters; the protocol allows 123 bytes."""
+
 CLOSE_DEADLINE = 1
 """Seconds open connections have to close when the bot is told to end."""
 
@@ -64,7 +66,8 @@ def build_app(config: BotConfig) -> FastAPI:
                 await serve_connection(websocket, session, config, client)
         except (SessionBusyError, TooManySessionsError) as busy:
             logger.warning(f"refused a client: {busy}")
-            await websocket.close(TRY_AGAIN_LATER, str(busy)[:120])
+            with suppress(WebSocketDisconnect):  # it did not wait for the answer
+                await websocket.close(TRY_AGAIN_LATER, str(busy)[:MAX_CLOSE_REASON])
 
     app = FastAPI(openapi_url=None, lifespan=lifespan)
     app.add_api_websocket_route("/ws", connect)

@@ -86,7 +86,7 @@ class SessionStore(Generic[S]):
             async with asyncio.timeout(TAKEOVER_DEADLINE):
                 await entry.turn.acquire()
         except TimeoutError:
-            raise SessionBusyError(f"session {session!r} already has a connected client") from None
+            raise SessionBusyError(f"session {session!a} already has a connected client") from None
 
     def _entry(self, session: str) -> _Entry[S]:
         self._drop_expired()

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_voiceeval.bots.script_player import Script as ModelScript
 from pytest_voiceeval.call.bot_caller import BotCaller
 from pytest_voiceeval.call.caller import Caller, ScriptedCaller
 from pytest_voiceeval.call.errors import AgentUnreachable, CallerFailed
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_voiceeval.plugin.held import HeldBots
     from pytest_voiceeval.plugin.lines import Source
     from pytest_voiceeval.plugin.options import Settings
-    from pytest_voiceeval.scenario.dialogue import Dialogue
     from pytest_voiceeval.scenario.model import Scenario
 
 SCRIPTED_SILENCE = 5.0
@@ -44,7 +44,7 @@ class Job:
     @property
     def limits(self) -> CallLimits:
         """The call's deadlines."""
-        scripted = self.bots.uses_scripted_model("agent")
+        scripted = self.bots.scripted_session(self.agent, self.session) is not None
         silence = SCRIPTED_SILENCE if scripted else CallLimits.turn_silence
         return CallLimits(max_duration=self.settings.duration, turn_silence=silence)
 
@@ -52,7 +52,7 @@ class Job:
 async def hold(job: Job) -> Conversation:
     """Hold the conversation; raises `CallError` for what is not the agent's fault."""
     async with line_to(job.agent, job.session, role="agent") as line, _caller(job) as caller:
-        with _plays(job, "agent", job.script.agent), _plays(job, "user", job.script.caller):
+        with _plays(job, "agent"), _plays(job, "user"):
             plan = CallPlan(
                 scenario=job.scenario,
                 agent=AgentLink(line.url, line.process_exit),
@@ -84,22 +84,26 @@ async def _caller(job: Job) -> AsyncIterator[Caller]:
 
 
 @contextmanager
-def _plays(job: Job, role: Role, dialogue: Dialogue | None) -> Iterator[None]:
-    """Let the scripted model play one side of this call, where a bot was given it."""
-    if not job.bots.uses_scripted_model(role):
+def _plays(job: Job, role: Role) -> Iterator[None]:
+    """Let the scripted model play one side of this call, where that bot was given it."""
+    source = job.agent if role == "agent" else job.caller
+    session = None if source is None else job.bots.scripted_session(source, job.session)
+    if session is None:
         yield
         return
+    job.bots.model.play(session, _model_script(job, role))
+    try:
+        yield
+    finally:
+        job.bots.model.forget(session)
+
+
+def _model_script(job: Job, role: Role) -> ModelScript:
+    dialogue = job.script.agent if role == "agent" else job.script.caller
     if dialogue is None:
         raise AgentUnreachable(
             f"scenario {job.scenario.name!r} has no reference dialogue for the scripted model to "
             "play: name an agent with --agent-url or --agent-cmd, or give --script FILE"
         )
-    from pytest_voiceeval.bots.script_player import Script as ModelScript
-
-    session = job.bots.model_session(role, job.session)
     hang = job.script.hang_at_turn if role == "agent" else None
-    job.bots.model.play(session, ModelScript(dialogue, role=role, hang_at_turn=hang))
-    try:
-        yield
-    finally:
-        job.bots.model.forget(session)
+    return ModelScript(dialogue, role=role, hang_at_turn=hang)

@@ -32,6 +32,9 @@ class Engine:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` in the loop and wait for its result; Ctrl-C cancels it."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("the engine cannot wait for itself: await the coroutine instead")
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._started())
         try:
             return future.result()

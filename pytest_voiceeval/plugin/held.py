@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class HeldBots:
         self._output = output
         self._model: ScriptedModel | None = None
         self._sources: dict[str, Source] = {}
+        # bots that were given the scripted model, with the session they always use, if any
+        self._scripted: dict[Source, str | None] = {}
 
     @property
     def model(self) -> ScriptedModel:
@@ -43,8 +46,10 @@ class HeldBots:
 
             return parse_bot_urls(settings.agent_url, "--agent-url")
         if settings.agent_cmd is not None:
-            return self._slot(self._user_command(settings.agent_cmd, "agent"))
-        return self._slot(self._stock_agent())
+            return self._commanded(settings.agent_cmd, "agent")
+        slot = self._slot(self._stock_agent())
+        self._scripted[slot] = None
+        return slot
 
     def caller(self) -> Any:
         """What the default `caller_bot` fixture returns; None is the built-in caller."""
@@ -54,7 +59,7 @@ class HeldBots:
 
             return parse_bot_urls(settings.user_url, "--user-url")
         if settings.user_cmd is not None:
-            return self._slot(self._user_command(settings.user_cmd, "user"))
+            return self._commanded(settings.user_cmd, "user")
         return None
 
     def source(self, value: Any, fixture: str) -> Source:
@@ -69,20 +74,12 @@ class HeldBots:
             self._sources[key] = source_of(value, fixture, self._output.lock_folder)
         return self._sources[key]
 
-    def uses_scripted_model(self, role: Role) -> bool:
-        """Whether the bot of this side was given the scripted model."""
-        command = self._settings.agent_cmd if role == "agent" else self._settings.user_cmd
-        if command is not None:
-            return "{model_url}" in command
-        return role == "agent" and not self._settings.names_an_agent
-
-    def model_session(self, role: Role, call_session: str) -> str:
-        """The session under which the scripted model knows this side of a call.
+    def scripted_session(self, source: Source, call_session: str) -> str | None:
+        """The session under which the scripted model knows a bot in a call; None if it does not.
 
         The stock bot has a URL per call; a bot of the user's keeps the one it was started with.
         """
-        command = self._settings.agent_cmd if role == "agent" else self._settings.user_cmd
-        return call_session if command is None else f"{role}{self._output.worker}"
+        return self._scripted[source] or call_session if source in self._scripted else None
 
     def _slot(self, command: BotCommand) -> BotSlot:
         from pytest_voiceeval.bots.slot import BotSlot
@@ -101,24 +98,28 @@ class HeldBots:
             env=_pack_environment(),
         )
 
-    def _user_command(self, text: str, role: Role) -> BotCommand:
+    def _commanded(self, text: str, role: Role) -> BotSlot:
+        """A bot the user's command line starts, with a model of ours if it asks for one."""
         from pytest_voiceeval.bots.command import user_command
 
-        session = self.model_session(role, "")
-        return user_command(
-            text,
-            role,
-            log_path=self._output.bot_log(role),
-            source=f"--{role}-cmd",
-            model_url=self.model.url(session) if "{model_url}" in text else None,
-            env=_pack_environment(),
+        session = f"{role}{self._output.worker}" if "{model_url}" in text else None
+        slot = self._slot(
+            user_command(
+                text,
+                role,
+                log_path=self._output.bot_log(role),
+                source=f"--{role}-cmd",
+                model_url=None if session is None else self.model.url(session),
+                env=_pack_environment(),
+            )
         )
+        if session is not None:
+            self._scripted[slot] = session
+        return slot
 
 
 def _pack_environment() -> dict[str, str]:
     """What a bot process needs to find the user's own packs."""
-    import os
-
     from pytest_voiceeval.packs import PACKS_VARIABLE, user_folders
 
     folders = [str(folder) for folder in user_folders()]

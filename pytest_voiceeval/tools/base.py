@@ -89,6 +89,8 @@ class StandardSchemaTool(ABC):
 
     name: str
     description: str
+    ends_call: ClassVar[bool] = False
+    """Whether success ends the call: a bot then has nothing more to ask its model."""
 
     def __init__(self, description: str | None = None, name: str | None = None) -> None:
         cls = type(self)

@@ -34,6 +34,7 @@ class SendExitMessageTool(_ClientTool):
     """Ends the call: after its answer was delivered the client gets the exit message."""
 
     description = "Tell the system that the conversation is over. Takes no arguments."
+    ends_call = True
 
     # A model that adds a reason or the like still ends the call.
     def _execute(self, /, **_ignored: Any) -> dict[str, Any]:

@@ -198,6 +198,7 @@ class TransferToAgentTool(WriteAirlineTool):
         "the caller's yes, and say goodbye before."
     )
     parameters = "TransferToAgent"
+    ends_call = True
 
     def _run(self, db: Row, call: TransferToAgent) -> Row:
         code = call.confirmation_number

@@ -19,8 +19,16 @@ EXPECTED = {
     "missing-call": ("failed", "exit", ["db_state_match"]),
     "extra-write": ("failed", "exit", ["db_state_match"]),
     "never-exits": ("failed", "caller_hangup", ["clean_exit (caller_hangup)"]),
-    "hangs": ("failed", "agent_silent", ["agent_silent", "db_state_match", "clean_exit (agent_silent)"]),
-    "crashes": ("failed", "agent_gone", ["agent_gone", "db_state_match", "clean_exit (agent_gone)"]),
+    "hangs": (
+        "failed",
+        "agent_silent",
+        ["agent_silent", "db_state_match", "clean_exit (agent_silent)"],
+    ),
+    "crashes": (
+        "failed",
+        "agent_gone",
+        ["agent_gone", "db_state_match", "clean_exit (agent_gone)"],
+    ),
     "do-nothing": ("failed", "exit", ["db_state_match"]),
     "garbage": ("error", None, None),
 }
@@ -50,7 +58,9 @@ def test_fault(run: Run, results: Results, fault: str) -> None:
     kind = "errors" if outcome == "error" else "failed"
     result.assert_outcomes(**{kind: 1})
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines([*SAYS[fault], "transcript*", "artifacts: out/*", f"rerun: *{ITEM}*"])
+    result.stdout.fnmatch_lines(
+        [*SAYS[fault], "transcript*", "artifacts: out/*", f"rerun: *{ITEM}*"]
+    )
     [line] = results()
     assert line["outcome"] == outcome
     if outcome == "failed":
@@ -73,7 +83,9 @@ def test_a_bot_that_dies_is_one_outcome_and_the_run_goes_on(run: Run, results: R
 def test_failure_text_fits_eighty_columns_and_one_screen(run: Run) -> None:
     result = run("--domain", "eva_airline", "--agent-fault", "missing-call")
     text = result.outlines
-    start = text.index("=================================== FAILURES ===================================")
+    start = text.index(
+        "=================================== FAILURES ==================================="
+    )
     end = next(i for i, line in enumerate(text) if line.startswith("voiceeval: results"))
     assert max(map(len, text[start:end])) <= 80
     heads = [i for i, line in enumerate(text) if line.startswith("db_state_match")]

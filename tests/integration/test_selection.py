@@ -94,7 +94,9 @@ def test_ids_and_paths_together(pytester: pytest.Pytester, run: Run) -> None:
             id="scenario",
         ),
         pytest.param(
-            ["--domain", "eva_airline", "--agent-url", "http://x"], "*ws:// or wss://*", id="url"
+            ["--domain", "eva_airline", "--agent-url", "http://x"],
+            "--agent-url: 'http://x' is not a bot's address*ws://HOST:PORT/PATH*",
+            id="url",
         ),
         pytest.param(
             ["--domain", "eva_airline", "--agent-url", "ws://x", "--agent-cmd", "y"],
@@ -121,7 +123,7 @@ def test_ids_and_paths_together(pytester: pytest.Pytester, run: Run) -> None:
         ),
         pytest.param(
             ["--domain", "eva_airline", "--agent-cmd", "python bot.py {prot}"],
-            "*unknown placeholder {prot}; known are {port} and {model_url}*",
+            "--agent-cmd: unknown placeholder {prot}; known are {port} and {model_url}*",
             id="placeholder",
         ),
     ],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_voiceeval.wire.errors import ConnectionLost, ProtocolBroken
+from pytest_voiceeval.wire.errors import ConnectionLost, ProtocolBroken, RequestRefused
 
 if TYPE_CHECKING:
     from tests.conformance.stock_bot.conftest import Bot, FakeModel, Model, StartBot
@@ -101,6 +101,17 @@ async def test_configuration_file(
         assert "Pipecat" in (tmp_path / "own.log").read_text()
         assert "k-123" not in bot.log.read_text()
     assert "Bearer k-123" in model.keys
+
+
+async def test_tracebacks_in_the_log_show_no_values(bot: Bot, session: str) -> None:
+    init = {"shared_state_init": '{"db": {"secret": "pa55", "x": NaN}}'}
+    async with bot.talk(session) as talk:
+        await talk.request("apply_initialization", init)
+        with pytest.raises(RequestRefused):
+            await talk.request("get_scenario_summary")
+    log = bot.log.read_text()
+    assert "Traceback" in log
+    assert "pa55" not in log
 
 
 async def test_the_key_of_another_provider_is_not_sent(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Run = Callable[[Path, str], AbstractAsyncContextManager[str]]
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "own_agent" / "bot.py"
-PROMPT = {"prompt": "p", "tools": '{"EndConversationTool": {}}'}
+PROMPT = {"prompt": "p", "tools": '{"EndConversationTool": {}, "SendRTVIMessageTool": {}}'}
 START_DEADLINE = 20.0
 
 VOICE = """
@@ -140,10 +140,16 @@ async def audio_of_turn(talk: Talk, text: str) -> tuple[int, list[str]]:
     raise AssertionError("the connection ended")
 
 
+def notify(messages: list[dict[str, Any]]) -> Reply:
+    if messages[-1]["role"] == "tool":
+        return ["Noted then."]
+    return ["One moment.", ("send_rtvi_message", '{"message": "hi"}')]
+
+
 async def test_silence_holds_after_a_tool_call(
     model: FakeModel, session: str, talk_to: TalkTo, run: Run, speaking_bot: Path
 ) -> None:
-    model.models[session] = end_the_call
+    model.models[session] = notify
     address = model.url.replace("{session}", session)
     async with run(speaking_bot, address) as url, talk_to(url) as talk:
         await talk.request("update_system_prompt", PROMPT)
@@ -152,4 +158,4 @@ async def test_silence_holds_after_a_tool_call(
         assert await talk.request("configure_output", {"audio": False}) is True
         frames, texts = await audio_of_turn(talk, "end")
         assert frames == 0
-        assert texts == ["One moment.", "Goodbye then."]
+        assert texts == ["One moment.", "Noted then."]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tests.conformance.stock_bot.conftest import Bot, FakeModel, Model, Reply
 
-TOOLS = {"tools": '{"EndConversationTool": {}}'}
+TOOLS = {"tools": '{"EndConversationTool": {}, "SendRTVIMessageTool": {}}'}
 EXIT = {"text": "<exit>The task is finished.</exit>"}
 
 
@@ -49,7 +49,7 @@ async def test_request_to_the_model(bot: Bot, model: FakeModel, session: str, ec
 def two_calls(messages: list[dict[str, Any]]) -> Reply:
     if messages[-1]["role"] == "tool":
         return ["Bye."]
-    return [("no_such_tool", '{"a": 1}'), ("end_conversation", "")]
+    return [("no_such_tool", '{"a": 1}'), ("send_rtvi_message", '{"message": "hi"}')]
 
 
 async def test_tool_turn(bot: Bot, model: FakeModel, session: str) -> None:
@@ -60,18 +60,18 @@ async def test_tool_turn(bot: Bot, model: FakeModel, session: str) -> None:
     in_progress = seen.of_type("llm-function-call-in-progress")
     assert [(data["function_name"], data["arguments"]) for data in in_progress] == [
         ("no_such_tool", {"a": 1}),
-        ("end_conversation", {}),
+        ("send_rtvi_message", {"message": "hi"}),
     ]
     stopped = seen.of_type("llm-function-call-stopped")
     assert [(data["function_name"], data["cancelled"]) for data in stopped] == [
         ("no_such_tool", False),
-        ("end_conversation", False),
+        ("send_rtvi_message", False),
     ]
     assert stopped[0]["result"]["error_type"] == "unknown_tool"
-    assert stopped[0]["result"]["available_tools"] == ["end_conversation"]
+    assert stopped[0]["result"]["available_tools"] == ["end_conversation", "send_rtvi_message"]
     assert stopped[1]["result"]["success"] is True
     assert len(seen.of_type("llm-function-call-started")) == 2
-    assert seen.of_type("server-message") == [EXIT]
+    assert [data["text"] for data in seen.of_type("server-message")] == ["hi"]
 
 
 async def test_the_model_is_asked_once_after_all_calls_of_a_reply(
@@ -100,6 +100,18 @@ async def test_text_and_call_in_one_reply(bot: Bot, model: FakeModel, session: s
     messages = json.loads(history["context"])
     assert [m["role"] for m in messages] == ["system", "user", "assistant", "assistant", "tool"]
     assert messages[2]["content"] == "Goodbye."
+
+
+async def test_the_model_is_not_asked_again_after_the_call_was_ended(
+    bot: Bot, model: FakeModel, session: str
+) -> None:
+    model.models[session] = lambda _messages: ["Goodbye.", ("end_conversation", "{}")]
+    async with bot.talk(session) as talk:
+        await talk.request("update_system_prompt", {"prompt": "p", **TOOLS})
+        seen = await talk.turn("go", last="llm-function-call-stopped")
+        await talk.request("get_context_history")
+    assert seen.of_type("server-message") == [EXIT]
+    assert len(model.requests[session]) == 1
 
 
 async def test_a_new_prompt_stops_the_reply_under_way(

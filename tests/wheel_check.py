@@ -1,0 +1,23 @@
+"""Run by `.ci/run` where only the wheel is installed: packs, data and public names are inside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest_voiceeval
+from pytest_voiceeval.packs import list_packs
+from pytest_voiceeval.tools import get_schema_tool_for_eval
+
+inside = Path(pytest_voiceeval.__file__).parent
+assert "site-packages" in str(inside), inside
+assert all(pack.path.is_relative_to(inside) for pack in list_packs()), list_packs()
+assert pytest_voiceeval.get_eval_data_root().is_relative_to(inside)
+assert all(getattr(pytest_voiceeval, name) is not None for name in pytest_voiceeval.__all__)
+
+from pytest_voiceeval.packs.eva_airline import EvaAirlineBaseScenario  # noqa: E402
+
+assert issubclass(EvaAirlineBaseScenario, pytest_voiceeval.Scenario)
+tool = get_schema_tool_for_eval("RebookFlightTool", domain="eva_airline", shared_state={})
+assert tool.name == "rebook_flight"
+assert len(pytest_voiceeval.list_eval_scenarios()) >= 5
+print("wheel: packs, data and public names are inside", inside)
