@@ -1,4 +1,4 @@
-"""Run by `.ci/run` where only the wheel is installed: packs, data and public names are inside it."""
+"""Run by `.ci/run` where only the wheel is installed: it must hold packs, data and names."""
 
 from __future__ import annotations
 
