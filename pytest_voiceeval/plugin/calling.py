@@ -51,6 +51,7 @@ class Job:
 
 async def hold(job: Job) -> Conversation:
     """Hold the conversation; raises `CallError` for what is not the agent's fault."""
+    _check_lines(job)
     async with line_to(job.agent, job.session, role="agent") as line, _caller(job) as caller:
         with _plays(job, "agent"), _plays(job, "user"):
             plan = CallPlan(
@@ -63,15 +64,25 @@ async def hold(job: Job) -> Conversation:
             return await run_call(plan)
 
 
+def _check_lines(job: Job) -> None:
+    """Refuse a call in which somebody would have nothing to say, before any bot is started."""
+    if job.script.agent is None and _session(job, "agent") is not None:
+        raise AgentUnreachable(
+            f"scenario {job.scenario.name!r} has no reference dialogue for the scripted model to "
+            "play: name an agent with --agent-url or --agent-cmd, or give --script FILE"
+        )
+    scripted_caller = job.caller is None or _session(job, "user") is not None
+    if job.script.caller is None and scripted_caller:
+        raise CallerFailed(
+            f"scenario {job.scenario.name!r} has no reference dialogue for the built-in "
+            "caller: give --script FILE, or a caller bot with --user-url or --user-cmd"
+        )
+
+
 @asynccontextmanager
 async def _caller(job: Job) -> AsyncIterator[Caller]:
     if job.caller is None:
-        if job.script.caller is None:
-            raise CallerFailed(
-                f"scenario {job.scenario.name!r} has no reference dialogue for the built-in "
-                "caller: give --script FILE, or a caller bot with --user-url or --user-cmd"
-            )
-        yield ScriptedCaller(job.script.caller)
+        yield ScriptedCaller(job.script.caller or ())
         return
     async with line_to(job.caller, job.session, role="user") as line:
         yield BotCaller(
@@ -83,27 +94,24 @@ async def _caller(job: Job) -> AsyncIterator[Caller]:
         )
 
 
+def _session(job: Job, role: Role) -> str | None:
+    """The scripted model's session for one side, None where that bot was not given the model."""
+    source = job.agent if role == "agent" else job.caller
+    return None if source is None else job.bots.scripted_session(source, job.session)
+
+
 @contextmanager
 def _plays(job: Job, role: Role) -> Iterator[None]:
     """Let the scripted model play one side of this call, where that bot was given it."""
-    source = job.agent if role == "agent" else job.caller
-    session = None if source is None else job.bots.scripted_session(source, job.session)
+    session = _session(job, role)
     if session is None:
         yield
         return
-    job.bots.model.play(session, _model_script(job, role))
+    dialogue = job.script.agent if role == "agent" else job.script.caller
+    hang = job.script.hang_at_turn if role == "agent" else None
+    script = ModelScript(dialogue or (), role=role, hang_at_turn=hang)
+    job.bots.model.play(session, script)
     try:
         yield
     finally:
         job.bots.model.forget(session)
-
-
-def _model_script(job: Job, role: Role) -> ModelScript:
-    dialogue = job.script.agent if role == "agent" else job.script.caller
-    if dialogue is None:
-        raise AgentUnreachable(
-            f"scenario {job.scenario.name!r} has no reference dialogue for the scripted model to "
-            "play: name an agent with --agent-url or --agent-cmd, or give --script FILE"
-        )
-    hang = job.script.hang_at_turn if role == "agent" else None
-    return ModelScript(dialogue, role=role, hang_at_turn=hang)
