@@ -1,4 +1,4 @@
-"""The public benchmark data over the real wire: the sample records pass, a wrong amount does not."""
+"""The public benchmark over the real wire: sample records pass, a wrong amount does not."""
 
 from __future__ import annotations
 
