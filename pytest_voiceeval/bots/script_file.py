@@ -51,7 +51,7 @@ def script_from_file(path: str | Path, scenario: Scenario) -> Dialogue:
 
 
 def _record_of(path: Path, scenario: Scenario) -> tuple[str, Any]:
-    records = _records(path)
+    records = read_records(path)
     names = keys_of(scenario)
     key = next((name for name in names if name in records), None)
     if key is None:
@@ -62,7 +62,12 @@ def _record_of(path: Path, scenario: Scenario) -> tuple[str, Any]:
     return key, records[key]
 
 
-def _records(path: Path) -> dict[str, Any]:
+def read_records(path: Path) -> dict[str, Any]:
+    """Read the records of a script file, unchecked but for the outermost shape.
+
+    Raises:
+        ScriptFileError: it cannot be read, or has no records.
+    """
     from pytest_voiceeval.data.errors import DataError
     from pytest_voiceeval.data.json_text import read_json
 

@@ -41,6 +41,7 @@ def _check_bots(settings: Settings) -> None:
     """Refuse what can be seen to be wrong before anything is started."""
     from pytest_voiceeval.bots.command import parse_command
     from pytest_voiceeval.bots.endpoint import BotError, parse_bot_urls
+    from pytest_voiceeval.bots.script_file import read_records
 
     try:
         for flag, urls in (("--agent-url", settings.agent_url), ("--user-url", settings.user_url)):
@@ -49,6 +50,8 @@ def _check_bots(settings: Settings) -> None:
         for flag, text in (("--agent-cmd", settings.agent_cmd), ("--user-cmd", settings.user_cmd)):
             if text is not None:
                 parse_command(text, flag)
+        if settings.script is not None:
+            read_records(settings.script)
     except BotError as error:
         raise pytest.UsageError(str(error)) from error
 

@@ -29,7 +29,7 @@ EXPECTED = {
         "agent_gone",
         ["agent_gone", "db_state_match", "clean_exit (agent_gone)"],
     ),
-    "do-nothing": ("failed", "exit", ["db_state_match"]),
+    "do-nothing": ("failed", "exit", ["stalled", "db_state_match"]),
     "garbage": ("error", None, None),
 }
 
@@ -38,7 +38,7 @@ SAYS = {
     "missing-call": ["database (expected → actual):", '*status: "cancelled" → "confirmed"'],
     "extra-write": ["database (expected → actual):", "*absent*"],
     "never-exits": ["clean_exit (caller_hangup): the agent did not end the call*"],
-    "hangs": ["agent_silent*: no sign of the agent for 5 s (turn_silence)*"],
+    "hangs": ["agent_silent*", "*for 5 s (turn_silence) in turn 5*"],
     "crashes": ["*process ended with exit code 13; the last lines of its log:*"],
     "do-nothing": ["*database*"],
     "garbage": ["protocol_failed: the agent broke the protocol*"],

@@ -371,18 +371,23 @@ class TestOnTheBenchmark:
     """Every fault of what is written, for each record whose calls are known."""
 
     @pytest.fixture
-    def scenarios(self, upstream_root: Path, monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:
+    def scenarios(
+        self, upstream_root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[list[Scenario]]:
         from pytest_voiceeval.bots.script_file import script_from_file
+        from pytest_voiceeval.packs import unload_pack
         from pytest_voiceeval.scenario.registry import get_eval_scenario, scenarios_of
 
         monkeypatch.setenv("EVAL_DATA_ROOT", str(upstream_root / "eva"))
+        unload_pack("eva_airline")  # its records are those of the data it was loaded with
         file = upstream_root / "eva_sample_calls.json"
         records = json.loads(file.read_text())["records"]
         found = [get_eval_scenario(name) for name in scenarios_of("eva_airline")]
         chosen = [scenario for scenario in found if scenario and scenario.eva_id in records]
         for scenario in chosen:
             scenario.reference_dialogue = script_from_file(file, scenario)
-        return chosen
+        yield chosen
+        unload_pack("eva_airline")
 
     @pytest.mark.parametrize("fault", ["wrong-field", "missing-call", "extra-write"])
     def test_a_planned_fault_is_always_seen(self, scenarios: list[Scenario], fault: str) -> None:
