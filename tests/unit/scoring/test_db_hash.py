@@ -23,7 +23,6 @@ from pytest_voiceeval.scoring.db_hash import (
     get_dict_hash,
     normalize_for_comparison,
 )
-from pytest_voiceeval.scoring.describe import describe_value
 from pytest_voiceeval.scoring.faults import MAX_DEPTH
 from pytest_voiceeval.scoring.normalize import canonical_text, is_null_text, same_state
 
@@ -365,7 +364,6 @@ def nested(levels: int) -> Any:
         ({"t": Decimal("1E+9999999")}, "t", "too long to be written"),
         ({"t": Decimal("0.12345678901234567890123")}, "t", "more digits than a JSON number keeps"),
     ],
-    ids=lambda value: describe_value(value, limit=40),
 )
 def test_what_is_not_json_is_refused_where_it_is(state, path, problem):
     for work in (get_dict_hash, normalize_for_comparison):
