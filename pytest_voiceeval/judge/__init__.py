@@ -1,1 +1,0 @@
-"""The judge room; see ARCHITECTURE.md."""
