@@ -60,11 +60,20 @@ def _parse_literal(text: str) -> Any:
         )
     try:
         # literals only: names, calls and operators are refused by the parser itself
-        return ast.literal_eval(text.strip())
+        return _as_json(ast.literal_eval(text.strip()))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ContextUnreadable(
             f"neither JSON nor a Python literal ({type(error).__name__}): {_brief(text)}"
         ) from None
+
+
+def _as_json(value: Any) -> Any:
+    """A literal in the types of JSON: what it cannot hold is kept as its text."""
+    if isinstance(value, dict):
+        return {str(key): _as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_as_json(item) for item in value]
+    return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
 
 
 def _brief(value: Any) -> str:

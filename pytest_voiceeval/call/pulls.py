@@ -86,9 +86,16 @@ async def _context(peer: Peer, notes: list[str]) -> tuple[Record, ...] | None:
 async def _summary(
     peer: Peer, wanted: Wanted, notes: list[str], *, include_db: bool
 ) -> dict[str, Any] | None:
+    heard = len(peer.warnings)
     try:
         reply = await peer.request(SUMMARY, {"include_db": include_db})
     except RequestTimeout as error:
+        unread = peer.warnings[heard:]
+        if unread and wanted.state_needed:
+            # it did answer, with something we could not read
+            raise StateUnreadable(
+                f"the {peer.side}'s final state cannot be read: {unread[-1]}"
+            ) from error
         notes.append(f"no scenario summary: {error}")
         return None
     except (RequestRefused, MessageTooLarge) as error:

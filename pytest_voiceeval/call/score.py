@@ -20,6 +20,7 @@ from pytest_voiceeval.call.result import (
     Conversation,
     EndReason,
 )
+from pytest_voiceeval.scenario.checks import JUDGED, needs_judge
 from pytest_voiceeval.scenario.replay import ReplayError, initial_state
 from pytest_voiceeval.scoring.assertions import evaluate_db_state_assertion
 from pytest_voiceeval.scoring.db_hash import StateError, get_dict_hash
@@ -171,6 +172,9 @@ def _compose(
 ) -> tuple[bool | None, bool | None, dict[str, list[str]]]:
     """Passed, passed but for the end of the call, and the signals by verdict."""
     whitelist = tuple(scenario.success_signals or ())
+    if needs_judge(scenario) and all(signals[name] is None for name in JUDGED):
+        # a clean exit alone says nothing about what this scenario asks for
+        return None, None, success_breakdown(whitelist, {str(k): v for k, v in signals.items()})
     verdicts = {str(name): verdict for name, verdict in signals.items()}
     try:
         verdict = scenario.compute_is_successful(verdicts)

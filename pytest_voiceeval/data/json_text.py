@@ -64,12 +64,19 @@ def parse_json(text: str, *, path: Path, first_line: int = 1) -> Any:
         problem = f"is not JSON: {error.msg} (column {error.colno})"
         raise DataError(problem, path=path, line=line) from None
     except _Refused:
-        line_of_record = first_line if first_line > 1 else None
-        raise DataError(_explain(text), path=path, line=line_of_record) from None
+        raise DataError(_explain(text), path=path, line=_line_of_record(text, first_line)) from None
     except RecursionError:
-        raise DataError("nests too deeply to be read", path=path) from None
+        at = _line_of_record(text, first_line)
+        raise DataError("nests too deeply to be read", path=path, line=at) from None
     except ValueError as error:  # an integer of thousands of digits
-        raise DataError(f"holds a number that cannot be read: {error}", path=path) from None
+        problem = f"holds a number that cannot be read: {error}"
+        at = _line_of_record(text, first_line)
+        raise DataError(problem, path=path, line=at) from None
+
+
+def _line_of_record(text: str, first_line: int) -> int | None:
+    """The line of a text that is one line, as in JSON Lines; in a longer one it is unknown."""
+    return first_line if "\n" not in text.strip() else None
 
 
 def _decoder() -> json.JSONDecoder:

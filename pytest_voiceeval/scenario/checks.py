@@ -5,13 +5,18 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any
 
+from pytest_voiceeval.scenario.dialogue import DialogueError, DialogueTurn, check_dialogue
 from pytest_voiceeval.scoring.assertions import evaluate_db_state_assertion
+from pytest_voiceeval.scoring.matching import unknown_compare_args
 from pytest_voiceeval.scoring.signals import SuccessSignal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_voiceeval.scenario.model import Scenario
+
+JUDGED = frozenset({SuccessSignal.JUDGE_PASSED, SuccessSignal.NL_ASSERTION})
+"""Signals that only the judge gives."""
 
 _SOURCES = {
     SuccessSignal.ACTION_MATCH: "reference_answer",
@@ -30,11 +35,20 @@ def problems_of(scenario: Scenario) -> list[str]:
     without a side, and assertions that contradict the expected databases.
     """
     return [
+        *_no_signals(scenario),
         *_unknown_signals(scenario),
         *_empty_criteria(scenario),
         *_sideless_actions(scenario),
+        *_bad_dialogue(scenario),
+        *_unknown_arguments(scenario),
         *_contradictions(scenario),
     ]
+
+
+def _no_signals(scenario: Scenario) -> list[str]:
+    if scenario.success_signals:
+        return []
+    return ["success_signals is empty: name the signals that decide"]
 
 
 def _unknown_signals(scenario: Scenario) -> list[str]:
@@ -54,13 +68,52 @@ def _empty_criteria(scenario: Scenario) -> list[str]:
     problems = [
         f"{signal} is to decide, but {_SOURCES[signal]} is empty; fill it or drop the signal"
         for signal, value in given.items()
-        if value == []
+        if value is not None and not value and not _is_database(signal)
     ]
     judged = SuccessSignal.JUDGE_PASSED in (scenario.success_signals or ())
     if wanted and not judged and all(value is None for value in given.values()):
         missing = ", ".join(_SOURCES[signal] for signal in wanted)
         problems.append(f"nothing but the clean exit could decide: it has no {missing}")
     return problems
+
+
+def _is_database(signal: SuccessSignal) -> bool:
+    """An expected database may well be empty; every other empty criterion is a mistake."""
+    return signal is SuccessSignal.DB_STATE_MATCH
+
+
+def needs_judge(scenario: Scenario) -> bool:
+    """Whether nothing but the judge, and the clean exit, decides about this scenario."""
+    gating = set(scenario.success_signals or ()) - {SuccessSignal.CLEAN_EXIT}
+    return bool(gating) and gating <= JUDGED
+
+
+def _bad_dialogue(scenario: Scenario) -> list[str]:
+    """A dialogue that cannot be played would be blamed on the agent that plays it."""
+    dialogue = scenario.reference_dialogue
+    if dialogue is None:
+        return []
+    if not all(isinstance(turn, DialogueTurn) for turn in dialogue):
+        return ["reference_dialogue must hold DialogueTurn objects; parse_dialogue makes them"]
+    try:
+        check_dialogue(dialogue, "reference_dialogue")
+    except DialogueError as error:
+        return [str(error)]
+    if not dialogue or not dialogue[-1].calls:
+        return ["reference_dialogue: its last turn makes no call that ends the conversation"]
+    return []
+
+
+def _unknown_arguments(scenario: Scenario) -> list[str]:
+    """Names to compare that the reference action lacks: nearly anything would match."""
+    answer = scenario.reference_answer
+    actions = answer.get("actions") if isinstance(answer, dict) else None
+    return [
+        f"reference action {number} ({action.get('name')}) compares arguments it does not have: "
+        f"{', '.join(unknown)}"
+        for number, action in enumerate(actions or (), 1)
+        if isinstance(action, dict) and (unknown := unknown_compare_args(action))
+    ]
 
 
 def _sideless_actions(scenario: Scenario) -> list[str]:

@@ -53,7 +53,8 @@ class Scenario(DeclaredMembers):
         domain: Namespace of tools, predicates and initialization functions.
         success_signals: The signals that decide; every applicable one must pass.
         reference_dialogue: A conversation that passes, for the scripted model.
-        forbidden_calls: Calls that a careless agent might make, and must not.
+        forbidden_calls: Calls a careless agent might make: `--agent-fault extra-write` makes them.
+            They are no verdict of their own; what they write shows in the final state.
         reference_file: Name under which `save` writes the reference answer.
         general_prompt: Closing guidance of both personas.
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_voiceeval.scoring.alignment import align
 from pytest_voiceeval.scoring.db_hash import without_excluded_keys
-from pytest_voiceeval.scoring.describe import describe_value
+from pytest_voiceeval.scoring.describe import describe_key, describe_value
 from pytest_voiceeval.scoring.normalize import (
     ORDER_INDEPENDENT_LIST_FIELDS,
     canonical_copy,
@@ -34,6 +34,8 @@ class Change:
         actual: The value found there, normalised; None if removed.
         where: The path as text, in which list elements that have an identity show it:
             ``reservations.ABC123.bookings[journey_id="J2"].seat``.
+        steps: The same path in pieces for a reader, one a part of `path`: a key or an identity
+            as it is, ``[0]`` for an element known by its position only.
     """
 
     path: tuple[str | int, ...]
@@ -41,24 +43,40 @@ class Change:
     expected: Any
     actual: Any
     where: str = ""
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One step down: the key or position itself, and how it is written in `where` and `steps`."""
+
+    key: str | int
+    exact: str
+    plain: str
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A place that both states have; `steps` is its path as text, in pieces."""
+    """A place that both states have."""
 
-    path: tuple[str | int, ...]
-    steps: tuple[str, ...]
+    way: tuple[_Step, ...]
     expected: Any
     actual: Any
     ordered: bool = True
 
-    def child(self, key: str | int, step: str, expected: Any, actual: Any) -> _Place:
-        ordered = key not in ORDER_INDEPENDENT_LIST_FIELDS
-        return _Place((*self.path, key), (*self.steps, step), expected, actual, ordered)
+    def child(self, step: _Step, expected: Any, actual: Any) -> _Place:
+        ordered = step.key not in ORDER_INDEPENDENT_LIST_FIELDS
+        return _Place((*self.way, step), expected, actual, ordered)
 
     def change(self, kind: ChangeKind) -> Change:
-        return Change(self.path, kind, self.expected, self.actual, join_steps(self.steps))
+        return Change(
+            path=tuple(step.key for step in self.way),
+            kind=kind,
+            expected=self.expected,
+            actual=self.actual,
+            where=join_steps([step.exact for step in self.way]),
+            steps=tuple(step.plain for step in self.way),
+        )
 
 
 def list_changes(expected: Any, actual: Any) -> list[Change]:
@@ -79,7 +97,7 @@ def list_changes(expected: Any, actual: Any) -> list[Change]:
         canonical_copy(without_excluded_keys(state), sort=False) for state in (expected, actual)
     )
     changes: list[Change] = []
-    todo: list[Change | _Place] = [_Place((), (), left, right)]
+    todo: list[Change | _Place] = [_Place((), left, right)]
     while todo:
         item = todo.pop()
         if isinstance(item, Change):
@@ -104,7 +122,7 @@ def _compare_objects(place: _Place) -> Iterator[Change | _Place]:
     expected, actual = place.expected, place.actual
     for key in sorted(expected.keys() | actual.keys()):
         left, right = expected.get(key), actual.get(key)
-        child = place.child(key, format_step(key), left, right)
+        child = place.child(_Step(key, format_step(key), describe_key(key)), left, right)
         if key not in actual:
             yield child.change("removed")
         elif key not in expected:
@@ -117,22 +135,26 @@ def _compare_lists(place: _Place) -> Iterator[Change | _Place]:
     expected, actual = place.expected, place.actual
     rows = align(expected, actual, ordered=place.ordered)
 
-    def step(item: Any, index: int) -> str:
-        if rows.field is None:
-            return format_step(index)
-        return f"[{rows.field}={describe_value(item[rows.field])}]"
-
     found: list[tuple[int, Change | _Place]] = []
     for i, j in rows.pairs:
         if not _same(expected[i], actual[j]):
-            found.append((j, place.child(j, step(expected[i], j), expected[i], actual[j])))
+            step = _element(expected[i], j, rows.field)
+            found.append((j, place.child(step, expected[i], actual[j])))
     for i in rows.removed:
-        child = place.child(i, step(expected[i], i), expected[i], None)
+        child = place.child(_element(expected[i], i, rows.field), expected[i], None)
         found.append((i, child.change("removed")))
     for j in rows.added:
-        child = place.child(j, step(actual[j], j), None, actual[j])
+        child = place.child(_element(actual[j], j, rows.field), None, actual[j])
         found.append((j, child.change("added")))
     yield from (entry for _, entry in sorted(found, key=lambda row: row[0]))
+
+
+def _element(item: Any, index: int, field: str | None) -> _Step:
+    """The step to a list element, by the value of its identity field if the lists have one."""
+    if field is None:
+        return _Step(index, format_step(index), format_step(index))
+    identity = item[field]
+    return _Step(index, f"[{field}={describe_value(identity)}]", describe_key(str(identity)))
 
 
 def _same(expected: Any, actual: Any) -> bool:

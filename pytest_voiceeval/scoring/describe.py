@@ -28,6 +28,17 @@ def describe_value(value: Any, limit: int = VALUE_LIMIT) -> str:
     return _cut(_write(value), 0, limit)
 
 
+def describe_key(key: str) -> str:
+    """Write a key or an identity: as it is if it reads well, in quotes if it would mislead.
+
+    Quoted are empty keys, those with blanks at an end, with characters that `describe_value`
+    escapes, and those that look like a quoted key, a list position or several steps of a path.
+    """
+    quoted = _write(key)
+    plain = quoted == f'"{key}"' and key == key.strip() and key[:1] not in {"[", ""}
+    return key if plain and " / " not in key else quoted
+
+
 def describe_pair(expected: Any, actual: Any, limit: int = VALUE_LIMIT) -> tuple[str, str]:
     """Write two different values so that both show where they part, however long they are."""
     left, right = _write(expected), _write(actual)

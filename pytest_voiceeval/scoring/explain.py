@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pytest_voiceeval.scoring.matching import (
     ACTIONS,
     PayloadError,
+    compared_parts,
     matches_item,
     matches_payload,
     payload_items,
@@ -17,7 +18,7 @@ from pytest_voiceeval.scoring.pairing import pair_most
 from pytest_voiceeval.scoring.scalars import MatchRules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 Path = tuple[str | int, ...]
 DifferenceKind = Literal["missing", "extra", "changed"]
@@ -209,13 +210,15 @@ def _field_differences(
 
 
 def _object_differences(
-    reference: dict[str, Any],
-    prediction: dict[str, Any],
+    reference: Mapping[str, Any],
+    prediction: Mapping[str, Any],
     path: Path,
     rules: MatchRules,
     *,
     payload: bool = False,
 ) -> Iterator[FieldDifference]:
+    if not payload:
+        reference, prediction = compared_parts(reference, prediction)
     for key, value in reference.items():
         if key not in prediction:
             yield FieldDifference((*path, key), "missing", value, None, blocking=True)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ACTIONS: Final = "actions"
+COMPARE_ARGS: Final = "compare_args"
 """The payload key whose lists `disallow_extra_items` makes exact."""
 
 
@@ -237,6 +238,27 @@ def payload_items(reference: Any, prediction: Any) -> tuple[list[Any], list[Any]
     return reference, prediction if isinstance(prediction, list) else [prediction]
 
 
+def compared_parts(
+    reference: Mapping[str, Any], prediction: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """What of two records counts: `compare_args` of the reference narrows their arguments.
+
+    Records without it come back as they are; the key itself is never compared.
+    """
+    if COMPARE_ARGS not in reference:
+        return reference, prediction
+    names = reference[COMPARE_ARGS]
+    wanted = {key: value for key, value in reference.items() if key != COMPARE_ARGS}
+    if names is None:
+        return wanted, prediction
+    found = dict(prediction)
+    for record in (wanted, found):
+        arguments = record.get("arguments")
+        if arguments is None or isinstance(arguments, dict):
+            record["arguments"] = filter_arguments(arguments or {}, names)
+    return wanted, found
+
+
 def matches_payload(reference: Mapping[str, Any], prediction: Any, rules: MatchRules) -> bool:
     """`match_dict` with its flags in one object."""
     return isinstance(prediction, dict) and all(
@@ -266,9 +288,11 @@ def matches_list(reference: Sequence[Any], prediction: Any, rules: MatchRules) -
 def matches_item(reference: Any, prediction: Any, rules: MatchRules) -> bool:
     """`match_item` with its flags in one object."""
     if isinstance(reference, dict):
-        return isinstance(prediction, dict) and all(
-            key in prediction and matches_item(value, prediction[key], rules)
-            for key, value in reference.items()
+        if not isinstance(prediction, dict):
+            return False
+        wanted, found = compared_parts(reference, prediction)
+        return all(
+            key in found and matches_item(value, found[key], rules) for key, value in wanted.items()
         )
     if isinstance(reference, list | tuple):
         return matches_list(reference, prediction, rules)

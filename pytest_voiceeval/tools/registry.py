@@ -197,13 +197,17 @@ def _build(tool_class: ToolClass, tool_args: dict[str, Any], **offered: Any) -> 
 
 
 def _unknown_text(name: str, domain: str) -> str:
-    if domain not in ALL_SCHEMA_TOOLS_FOR_EVAL:
+    if domain not in ALL_SCHEMA_TOOLS_FOR_EVAL and not _has_pack(domain):
         return f"no tool {name!r}: {_unknown_domain_text(domain)}"
     own, shared = _tools_of(domain), _tools_of(DEFAULT_DOMAIN)
     where = f"domain {domain!r}" + ("" if domain == DEFAULT_DOMAIN else " or in 'default'")
     functions = [function_name_of(tool) for tool in (*own.values(), *shared.values())]
     hint = _closest(name, functions if name.islower() else [*own, *shared])
     return f"no tool {name!r} in {where}.{hint} Available: {', '.join(sorted({*own, *shared}))}"
+
+
+def _has_pack(domain: str) -> bool:
+    return f"pytest_voiceeval.packs.{domain}" in sys.modules
 
 
 def _unknown_domain_text(domain: str) -> str:

@@ -92,7 +92,7 @@ class Dataset:
             file.seek(line.start)
             content = file.read(line.size)
         try:
-            return content.decode("utf-8")
+            return content.decode("utf-8-sig" if line.number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             problem = f"is not UTF-8: {error.reason} at byte {error.start} of the line"
             raise DataError(problem, path=self.path, line=line.number) from None

@@ -150,3 +150,11 @@ def test_odd_messages_do_not_break_the_search() -> None:
     ]
     (call,) = tool_calls_of(odd)
     assert (call.turn, call.name, call.arguments) == (1, "", {})
+
+
+def test_a_literal_that_json_cannot_hold_is_kept_as_text() -> None:
+    text = (
+        "[{'role': 'user', 'content': 'x'}, {'role': 'tool', 'content': {(1, 2): {3}, 'b': b'y'}}]"
+    )
+    messages = parse_context({"context": text})
+    assert json.loads(json.dumps(messages))[1]["content"] == {"(1, 2)": [3], "b": "b'y'"}

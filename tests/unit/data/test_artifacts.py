@@ -74,7 +74,7 @@ def test_a_pickle_is_refused_and_not_opened(tmp_path, name):
 def test_an_error_in_a_table_names_its_file(tmp_path):
     _write(tmp_path / "db" / "users.json", {})
     (tmp_path / "db" / "orders.json").write_text('{"a": 1, "a": 2}')
-    with pytest.raises(DataError, match=r"orders\.json: the key 'a' appears twice"):
+    with pytest.raises(DataError, match=r"orders\.json:1: the key 'a' appears twice"):
         load_db_artifact(tmp_path / "db")
 
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from pytest_voiceeval.scenario.checks import problems_of
+from pytest_voiceeval.scenario.checks import needs_judge, problems_of
+from pytest_voiceeval.scenario.dialogue import DialogueTurn
 from pytest_voiceeval.scoring.assertions import register_db_state_predicate
 from pytest_voiceeval.scoring.signals import SuccessSignal
 
@@ -102,3 +103,59 @@ def test_unfit(shop, signals, members, problem):
     problems = _problems(shop, signals, **members)
     assert len(problems) == 1
     assert re.search(problem, problems[0])
+
+
+@pytest.mark.parametrize(
+    ("signals", "members", "says"),
+    [
+        ((S.DB_STATE_ASSERTION, S.CLEAN_EXIT), {"db_state_assertions": ()}, "is empty"),
+        ((S.NL_ASSERTION, S.CLEAN_EXIT), {"nl_assertions": ()}, "is empty"),
+        ((S.ACTION_MATCH, S.CLEAN_EXIT), {"reference_answer": {}}, "is empty"),
+        (
+            (S.DB_STATE_MATCH, S.DB_STATE_ASSERTION),
+            {"expected_scenario_db": {}, "db_state_assertions": []},
+            "db_state_assertions is empty",
+        ),
+    ],
+)
+def test_a_criterion_without_content_is_refused_whatever_its_type(shop, signals, members, says):
+    [problem] = _problems(shop, signals, **members)
+    assert says in problem
+
+
+def test_arguments_to_compare_must_exist(shop):
+    action = {"name": "cancel", "arguments": {"order_id": "7"}, "compare_args": ["order_idd"]}
+    members = {"reference_answer": {"actions": [action]}}
+    [problem] = _problems(shop, (S.ACTION_MATCH,), **members)
+    assert problem == ("reference action 1 (cancel) compares arguments it does not have: order_idd")
+
+
+A, U = "agent", "user"
+
+
+@pytest.mark.parametrize(
+    ("dialogue", "says"),
+    [
+        ((DialogueTurn(U, "Hi."), DialogueTurn(A, "Bye.")), "is the agent's, not the user's"),
+        ((DialogueTurn(A, "Hello."),), "makes no call that ends the conversation"),
+        ("hello", "must hold DialogueTurn objects"),
+        ([{"role": "agent"}], "must hold DialogueTurn objects"),
+    ],
+)
+def test_a_dialogue_that_cannot_be_played_is_the_scenarios_fault(shop, dialogue, says):
+    [problem] = _problems(shop, (S.CLEAN_EXIT,), reference_dialogue=dialogue)
+    assert says in problem
+
+
+@pytest.mark.parametrize(
+    ("signals", "answer"),
+    [
+        ((S.JUDGE_PASSED, S.CLEAN_EXIT), True),
+        ((S.NL_ASSERTION, S.JUDGE_PASSED), True),
+        ((S.DB_STATE_MATCH, S.NL_ASSERTION), False),
+        ((S.CLEAN_EXIT,), False),
+    ],
+)
+def test_which_scenarios_nobody_but_the_judge_decides(shop, signals, answer):
+    scenario = type("Judged", (shop,), {"success_signals": signals})(name="check_tests__y")
+    assert needs_judge(scenario) is answer

@@ -7,10 +7,12 @@ import math
 import pytest
 
 from pytest_voiceeval.scoring.db_hash import StateError
+from pytest_voiceeval.scoring.explain import explain_match
 from pytest_voiceeval.scoring.matching import (
     PayloadError,
     filter_arguments,
     match_action,
+    match_payloads,
     unknown_compare_args,
 )
 
@@ -97,3 +99,25 @@ def test_compare_args_that_name_nothing():
     assert unknown_compare_args(call("get", {"order_id": 1}, compare_args=["order_id"])) == ()
     assert unknown_compare_args({"name": "get"}) == ()
     assert unknown_compare_args({"name": "get", "compare_args": None}) == ()
+
+
+def _payload(compare_args, **arguments):
+    return {"actions": [{"name": "do", "arguments": arguments, "compare_args": compare_args}]}
+
+
+@pytest.mark.parametrize(
+    ("reference", "arguments", "matches"),
+    [
+        (_payload([], id="7"), {"id": "8"}, True),
+        (_payload(["id"], id="7", note="x"), {"id": "7", "note": "y"}, True),
+        (_payload(["id"], id="7", note="x"), {"id": "8", "note": "x"}, False),
+        (_payload(None, id="7"), {"id": "7", "extra": 1}, True),
+        (_payload(None, id="7"), {"id": "8"}, False),
+        (_payload(["id"], id="7"), {}, False),
+    ],
+)
+def test_compare_args_count_in_whole_payloads(reference, arguments, matches):
+    prediction = [{"actions": [{"name": "do", "arguments": arguments}]}]
+    assert match_payloads(reference, prediction) is matches
+    blocking = [item for item in explain_match(reference, prediction) if item.blocking]
+    assert (not blocking) is matches

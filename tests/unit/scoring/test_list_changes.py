@@ -142,7 +142,32 @@ def test_paths_point_into_the_states():
     expected = {"bookings": [{"id": "Z", "x": 1}, {"id": "A", "x": 1}]}
     actual = {"bookings": [{"id": "Z", "x": 2}, {"id": "A", "x": 1}]}
     (change,) = list_changes(expected, actual)
-    assert change == Change(("bookings", 0, "x"), "changed", 1, 2, 'bookings[id="Z"].x')
+    assert change == Change(
+        ("bookings", 0, "x"), "changed", 1, 2, 'bookings[id="Z"].x', ("bookings", "Z", "x")
+    )
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "steps"),
+    [
+        pytest.param({"a b": {"c.d": 1}}, {"a b": {"c.d": 2}}, ("a b", "c.d"), id="odd-keys"),
+        pytest.param({"t": [1, 2]}, {"t": [1, 3]}, ("t", "[1]"), id="position"),
+        pytest.param(
+            {"t": [{"id": 7, "x": 1}]}, {"t": [{"id": 7, "x": 2}]}, ("t", "7", "x"), id="number"
+        ),
+        pytest.param({"": 1}, {"": 2}, ('""',), id="empty-key"),
+        pytest.param({"[0]": 1}, {"[0]": 2}, ('"[0]"',), id="like-a-position"),
+        pytest.param({"a / b": 1}, {"a / b": 2}, ('"a / b"',), id="like-two-steps"),
+        pytest.param({"a ": 1}, {"a ": 2}, ('"a "',), id="blank-at-the-end"),
+        pytest.param({"a\u202e": 1}, {"a\u202e": 2}, ('"a\\u202e"',), id="invisible"),
+        pytest.param({'a"b': 1}, {'a"b': 2}, ('"a\\"b"',), id="quote"),
+        pytest.param([1], {"a": 1}, (), id="root"),
+    ],
+)
+def test_steps_are_the_path_for_a_reader(expected, actual, steps):
+    (change,) = list_changes(expected, actual)
+    assert change.steps == steps
+    assert len(change.steps) == len(change.path)
 
 
 def test_changes_come_in_the_order_of_their_paths():
