@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_voiceeval.bots.endpoint import Bot as Bot
     from pytest_voiceeval.call.result import CallResult as CallResult
+    from pytest_voiceeval.call.result import Verdict as Verdict
     from pytest_voiceeval.data.artifacts import load_db_artifact as load_db_artifact
     from pytest_voiceeval.data.artifacts import load_yaml as load_yaml
     from pytest_voiceeval.data.errors import DataError as DataError
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "bots.endpoint": ("Bot",),
-    "call.result": ("CallResult",),
+    "call.result": ("CallResult", "Verdict"),
     "data.artifacts": ("load_db_artifact", "load_yaml"),
     "data.errors": ("DataError", "MissingData"),
     "data.fingerprint": ("fingerprint",),

@@ -83,7 +83,9 @@ def create_update_system_prompt_action(
     """`update_system_prompt`: begin a scenario. Reply: true.
 
     Arguments: `prompt` (text), `tools` (JSON text of `{tool name: {argument: value}}`, default
-    none), `add_suffix` (default true), `tool_domain` (default `default`).
+    none), `add_suffix` (default true), `tool_domain` (default `default`), `call_dir` (the folder of
+    the call's files; not part of the reference's protocol, sent to bots the harness started). It is
+    kept as `__call_dir__` in the shared state, for tools and bots that write files of their own.
 
     The prompt becomes the only message of the context, the shared state is emptied, the model
     gets exactly the given tools. A failure (no prompt, unreadable tools, a tool that does not
@@ -114,7 +116,7 @@ def create_update_system_prompt_action(
         request = _PromptRequest.parse(arguments)
         await _quiet(task_ref, rtvi_processor)
         channel = rtvi if rtvi is not None else rtvi_processor
-        with _new_state(state, channel, request.tool_domain):
+        with _new_state(state, channel, request):
             if enable_tool_calling:
                 tools = _build_tools(request, channel, state, tool_factory)
                 register_schema_tools(
@@ -220,17 +222,20 @@ class _PromptRequest:
     tools: dict[str, dict[str, Any]]
     add_suffix: bool
     tool_domain: str
+    call_dir: str | None
 
     @classmethod
     def parse(cls, arguments: Mapping[str, Any]) -> _PromptRequest:
         prompt = arguments.get("prompt", "")
         if not isinstance(prompt, str) or not prompt:
             raise ControlMessageError("`prompt` must be a text that is not empty")
+        call_dir = arguments.get("call_dir")
         return cls(
             prompt=prompt,
             tools=_parse_tools(arguments.get("tools", "{}")),
             add_suffix=bool(arguments.get("add_suffix", True)),
             tool_domain=str(arguments.get("tool_domain", "default")),
+            call_dir=call_dir if isinstance(call_dir, str) else None,
         )
 
     def text(self, suffix: str) -> str:
@@ -252,11 +257,13 @@ def _parse_tools(payload: Any) -> dict[str, dict[str, Any]]:
 
 
 @contextmanager
-def _new_state(state: dict[str, Any], channel: Any, tool_domain: str) -> Iterator[None]:
+def _new_state(state: dict[str, Any], channel: Any, request: _PromptRequest) -> Iterator[None]:
     """Empty the shared state for a scenario; what it held comes back if the block fails."""
     before = dict(state)
     state.clear()
-    state.update({"__rtvi__": channel, "__tool_domain__": tool_domain})
+    state.update({"__rtvi__": channel, "__tool_domain__": request.tool_domain})
+    if request.call_dir is not None:
+        state["__call_dir__"] = request.call_dir
     try:
         yield
     except BaseException:

@@ -24,7 +24,7 @@ from pytest_voiceeval.scoring.db_hash import get_dict_hash
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-RUNTIME_KEYS = ("__rtvi__", "__tool_domain__")
+RUNTIME_KEYS = ("__rtvi__", "__tool_domain__", "__call_dir__")
 """Keys of the shared state that belong to the bot; no message may overwrite them."""
 
 

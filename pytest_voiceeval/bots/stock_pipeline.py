@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
+from openai import NOT_GIVEN
 from pipecat.frames.frames import LLMConfigureOutputFrame, LLMRunFrame
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
@@ -109,6 +110,17 @@ class SharedClientLLMService(OpenAILLMService):
     def create_client(self, *_args: Any, **_options: Any) -> AsyncOpenAI:
         """The given client; called by Pipecat's constructor."""
         return self._shared_client
+
+    def build_chat_completion_params(self, params_from_context: Any) -> dict[str, Any]:
+        """The parameters of a request, with what is long about them as they are.
+
+        The client compares messages and tools with its types, piece by piece, which takes a fifth
+        of the bot's time; it sends `extra_body` unchanged.
+        """
+        params = super().build_chat_completion_params(params_from_context)
+        long = {key: params[key] for key in ("messages", "tools") if isinstance(params.get(key), list)}
+        params |= {"messages": []} | {key: NOT_GIVEN for key in long if key != "messages"}
+        return params | {"extra_body": {**params.get("extra_body", {}), **long}}
 
 
 async def serve_connection(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_voiceeval.call.result import ExitProbe, Utterance
+    from pytest_voiceeval.call.tap import Tap
     from pytest_voiceeval.scenario.model import Scenario
     from pytest_voiceeval.wire.backlog import Event
 
@@ -47,6 +48,7 @@ class BotCaller:
         limits: Longest waits.
         single_connection: Set up and talk on one connection.
         process_exit: Tells how its process ended, None for a bot we did not start.
+        call_dir: Folder of the call's files, if the bot is to know it.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class BotCaller:
         *,
         single_connection: bool = False,
         process_exit: ExitProbe | None = None,
+        call_dir: str | None = None,
     ) -> None:
         self._scenario = scenario
         self._limits = limits or CallLimits()
@@ -67,8 +70,14 @@ class BotCaller:
             single_connection=single_connection,
             probe=process_exit,
         )
+        self._call_dir = call_dir
         self._delivered = 0
         self._replies = 0
+
+    @property
+    def tap(self) -> Tap:
+        """What the bot has sent so far."""
+        return self._peer.ledger.tap
 
     async def start(self) -> None:
         """Set the bot up and open its talk connection.
@@ -76,7 +85,7 @@ class BotCaller:
         Raises:
             CallerFailed: It cannot be reached, or refuses.
         """
-        setup = await side_setup(self._scenario, "user")
+        setup = await side_setup(self._scenario, "user", call_dir=self._call_dir)
         try:
             await self._peer.set_up(setup)
             await self._peer.join()

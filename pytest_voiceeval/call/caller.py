@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_voiceeval.call.result import SideRecord, ToolCallSeen, Utterance
+    from pytest_voiceeval.call.tap import Tap
     from pytest_voiceeval.scenario.dialogue import Dialogue
 
 GOODBYE = "No, that is all. Thank you very much, goodbye."
@@ -57,6 +58,15 @@ class KeepsRecord(Protocol):
 
     async def read_out(self, *, include_db: bool) -> CallerSide:
         """Report it; called once after the talk, before :meth:`Caller.close`."""
+
+
+@runtime_checkable
+class KeepsEvents(Protocol):
+    """A caller that is a bot: what it sent can be shown at any time, also after a failure."""
+
+    @property
+    def tap(self) -> Tap:
+        """Its events so far."""
 
 
 class ScriptedCaller:

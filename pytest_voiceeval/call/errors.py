@@ -70,3 +70,9 @@ class ScenarioInvalid(CallError):
     """The scenario itself is at fault, for example an expected database that cannot be hashed."""
 
     code = "scenario_invalid"
+
+
+class MeasurementInvalid(CallError):
+    """The harness was too slow to measure: what it saw is no evidence about the agent."""
+
+    code = "measurement_invalid"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval.call.context import ContextCall, read_arguments
 from pytest_voiceeval.call.messages import Applied, FinalResponse, error_text, parse_server_message
 from pytest_voiceeval.call.result import Tokens
+from pytest_voiceeval.call.tap import Tap
 from pytest_voiceeval.wire.rtvi import Envelope
 
 if TYPE_CHECKING:
@@ -44,11 +45,13 @@ class Ledger:
     applied: list[AppliedAction] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     calls: dict[str, WireCall] = field(default_factory=dict)
+    tap: Tap = field(default_factory=Tap)
     _usage: list[tuple[int, int]] = field(default_factory=list)
     _runs_seen: int = 0
 
     def note(self, event: Event, turn: int) -> str | None:
         """Take one event of exchange ``turn``; return the text of a fatal error, else None."""
+        self.tap.take(event)
         if not isinstance(event.kind, Envelope):
             return None
         message = event.kind

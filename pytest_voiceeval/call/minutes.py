@@ -7,19 +7,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from pytest_voiceeval.call.caller import KeepsEvents
 from pytest_voiceeval.call.result import (
     Conversation,
     EndReason,
     ProcessExit,
+    Side,
     SideRecord,
     TurnLatency,
     Utterance,
+    WireEvent,
 )
 from pytest_voiceeval.call.tool_calls import merge_tool_calls
 
 if TYPE_CHECKING:
-    from pytest_voiceeval.call.caller import CallerSide
+    from pytest_voiceeval.call.caller import Caller, CallerSide
     from pytest_voiceeval.call.peer import Peer
+    from pytest_voiceeval.call.tap import Tap
     from pytest_voiceeval.call.turns import TurnCollector
     from pytest_voiceeval.scenario.model import Scenario
 
@@ -45,7 +49,7 @@ class Minutes:
         caller: The caller's side, once it has been read out.
     """
 
-    def __init__(self, scenario: Scenario, agent: Peer) -> None:
+    def __init__(self, scenario: Scenario, agent: Peer, caller: Caller | None = None) -> None:
         self.warnings: list[str] = []
         self.exchanges: list[Exchange] = []
         self.process_exit: ProcessExit | None = None
@@ -54,6 +58,10 @@ class Minutes:
         self.caller: CallerSide | None = None
         self._scenario = scenario
         self._peer = agent
+        self._taps: dict[Side, Tap] = {"agent": agent.ledger.tap}
+        if isinstance(caller, KeepsEvents):
+            self._taps["user"] = caller.tap
+        self._began = time.monotonic()
         self._end: tuple[EndReason, str] | None = None
         self._started = 0.0
         self._ended: float | None = None
@@ -137,8 +145,24 @@ class Minutes:
             expected_hash=self.expected_hash,
             process_exit=self.process_exit,
             warnings=tuple(dict.fromkeys([*self.warnings, *self._noted_errors()])),
+            events=self._events(),
+            elapsed=time.monotonic() - self._began,
         )
+
+    def _events(self) -> tuple[WireEvent, ...]:
+        events = [
+            WireEvent(self._since_start(at), side, kind, data)
+            for side, tap in self._taps.items()
+            for at, kind, data in tap.events
+        ]
+        return tuple(sorted(events, key=lambda event: event.at))
 
     def _noted_errors(self) -> list[str]:
         errors = [f"the agent reported an error: {text}" for text in self._peer.ledger.errors]
-        return [*errors, *self._peer.warnings, *(self.caller.warnings if self.caller else ())]
+        unlogged = [
+            f"{tap.dropped} late events of the {side}'s bot were not kept for the log"
+            for side, tap in self._taps.items()
+            if tap.dropped
+        ]
+        caller = self.caller.warnings if self.caller else ()
+        return [*errors, *unlogged, *self._peer.warnings, *caller]

@@ -42,6 +42,8 @@ class CallPlan:
         caller: Who talks to it.
         limits: Longest waits.
         single_connection: Set up and talk on one connection, for bots that keep nothing across two.
+        call_dir: Folder of the call's files, told to the agent; None tells it nothing.
+        include_db: Read the agent's final database even if its hash is the expected one.
     """
 
     scenario: Scenario
@@ -49,6 +51,8 @@ class CallPlan:
     caller: Caller
     limits: CallLimits = field(default_factory=CallLimits)
     single_connection: bool = False
+    call_dir: str | None = None
+    include_db: bool = False
 
     @property
     def max_duration(self) -> float:

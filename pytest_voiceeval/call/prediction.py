@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.result import ActionDifference
 from pytest_voiceeval.scoring.explain import explain_match
-from pytest_voiceeval.scoring.matching import match_payloads
+from pytest_voiceeval.scoring.matching import ACTIONS, match_payloads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,9 +72,11 @@ def differences(
         PayloadError: The reference answer cannot be compared with anything.
     """
     reference = _reference_of(scenario)
-    found = explain_match(reference, list(prediction), **_flags(scenario, strict))
+    # without any prediction every record of the reference is missing, not the answer as a whole
+    compared = list(prediction) or [{ACTIONS: []}]
+    found = explain_match(reference, compared, **_flags(scenario, strict))
     return tuple(
-        ActionDifference(each.kind, each.expected, each.actual, each.fields)
+        ActionDifference(each.kind, each.expected, each.actual, each.fields, each.path)
         for each in found
         if each.blocking
     )

@@ -58,10 +58,10 @@ async def read_out(plan: CallPlan, agent: Peer, minutes: Minutes) -> None:
 
 def _wanted(plan: CallPlan, agent: Peer, minutes: Minutes) -> Wanted:
     scenario = plan.scenario
-    include_db = bool(scenario.db_state_assertions)
+    by_predicates = bool(scenario.db_state_assertions)
     by_actions = bool(scenario.reference_answer) and not agent.ledger.final_responses
-    needed = include_db or by_actions or minutes.expected_hash is not None
-    return Wanted(include_db, minutes.expected_hash, needed)
+    needed = by_predicates or by_actions or minutes.expected_hash is not None
+    return Wanted(by_predicates or plan.include_db, minutes.expected_hash, needed)
 
 
 async def _read_agent(wanted: Wanted, agent: Peer, minutes: Minutes) -> None:

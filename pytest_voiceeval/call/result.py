@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_voiceeval.scoring.describe import describe_value
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -74,6 +72,23 @@ class Utterance:
     end: float
     turn: int
     partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WireEvent:
+    """One message a bot sent during the talk, as far as a log needs it.
+
+    Attributes:
+        at: When it arrived; negative if that was before the kickoff.
+        side: Which bot.
+        type: RTVI message type.
+        data: Its payload, long parts cut; None for types of which a log shows no payload.
+    """
+
+    at: float
+    side: Side
+    type: str
+    data: Any = None
 
 
 @dataclass(frozen=True)
@@ -163,6 +178,8 @@ class Conversation:
         expected_hash: Hash of the scenario's expected database, None if it has none.
         process_exit: How the agent's process ended, if it did and is known.
         warnings: What looked odd and changed no verdict.
+        events: What the bots sent, by time.
+        elapsed: Seconds the whole call took, set-up and read-outs included.
     """
 
     scenario: str
@@ -181,6 +198,8 @@ class Conversation:
     expected_hash: str | None = None
     process_exit: ProcessExit | None = None
     warnings: tuple[str, ...] = ()
+    events: tuple[WireEvent, ...] = ()
+    elapsed: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -192,42 +211,31 @@ class ActionDifference:
         reference: What was wanted, None for an extra.
         recorded: What there was, None if it is missing.
         fields: For ``changed``, what differs inside.
+        path: Where it is in the answer: ``("actions", 2)``, ``("message",)``, ``()`` for the whole.
     """
 
     kind: Literal["missing", "extra", "changed"]
     reference: Any
     recorded: Any
     fields: tuple[FieldDifference, ...] = ()
-
-    def describe(self) -> str:
-        """One line for people: what was wanted, what was recorded."""
-        if self.kind == "missing":
-            return f"{_brief(self.reference)} → not recorded"
-        if self.kind == "extra":
-            return f"nothing → {_brief(self.recorded)}"
-        inside = [field for field in self.fields if field.blocking]
-        differing = "; ".join(_describe_field(field) for field in inside)
-        return f"{_title(self.reference)}: {differing}"
+    path: tuple[str | int, ...] = ()
 
 
-def _describe_field(field: FieldDifference) -> str:
-    where = ".".join(str(part) for part in field.path)
-    expected = "nothing" if field.kind == "extra" else describe_value(field.expected)
-    actual = "missing" if field.kind == "missing" else describe_value(field.actual)
-    return f"{where} {expected} → {actual}".strip()
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A signal about a call that a plugin or a conftest adds, see `pytest_voiceeval_signals`.
 
+    Attributes:
+        name: Its key in files and reports, an identifier that is no signal of ours.
+        holds: The verdict; None where it does not apply.
+        gates: Whether the call fails when it does not hold; else it is only shown.
+        why: One sentence of evidence.
+    """
 
-def _title(record: Any) -> str:
-    if not isinstance(record, Mapping):
-        return "answer"
-    return str(record.get("name") or record.get("action_type") or "answer")
-
-
-def _brief(value: Any) -> str:
-    if not isinstance(value, Mapping):
-        return describe_value(value)
-    shown = {key: item for key, item in value.items() if key != "side"}
-    return ", ".join(f"{key}={describe_value(item)}" for key, item in shown.items())
+    name: str
+    holds: bool | None
+    gates: bool = False
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -265,6 +273,7 @@ class CallResult:
         conversation: The raw measurements.
         warnings: What looked odd and changed no verdict.
         artifacts: Folder of this call's files, set by whoever wrote them.
+        verdicts: What plugins add; their names are among `signals` and in `breakdown` too.
     """
 
     scenario: str
@@ -297,6 +306,7 @@ class CallResult:
     conversation: Conversation
     warnings: tuple[str, ...] = ()
     artifacts: Path | None = None
+    verdicts: tuple[Verdict, ...] = ()
 
     @property
     def why_failed(self) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ async def run_call(plan: CallPlan) -> Conversation:
         single_connection=plan.single_connection,
         probe=plan.agent.process_exit,
     )
-    minutes = Minutes(plan.scenario, peer)
+    minutes = Minutes(plan.scenario, peer, plan.caller)
     try:
         async with peer:
             await _Call(plan, peer, minutes).run()
@@ -104,7 +104,8 @@ class _Call:
     # -- before
 
     async def _set_up(self) -> None:
-        await self._agent.set_up(await side_setup(self._plan.scenario, "agent"))
+        plan = self._plan
+        await self._agent.set_up(await side_setup(plan.scenario, "agent", call_dir=plan.call_dir))
 
     async def _before_talk(self, step: Coroutine[Any, Any, None]) -> None:
         """Do a step whose failure is no verdict about the agent."""

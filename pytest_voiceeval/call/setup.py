@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.errors import CallerFailed, ScenarioInvalid, SetupFailed
+from pytest_voiceeval.scoring.normalize import canonical
 from pytest_voiceeval.wire.errors import RequestRefused, RequestTimeout
 
 if TYPE_CHECKING:
@@ -20,34 +21,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SideSetup:
-    """The scenario's half for one bot: prompt, tools and state as JSON text, init actions."""
+    """The scenario's half for one bot: prompt, tools and state as JSON text, init actions.
+
+    ``call_dir`` is the folder of the call's files, None for a bot that is not to know it.
+    """
 
     prompt: str
     tools: str
     domain: str
     state: str
     actions: tuple[Mapping[str, Any], ...]
+    call_dir: str | None = None
 
 
-async def side_setup(scenario: Scenario, side: Side) -> SideSetup:
+async def side_setup(scenario: Scenario, side: Side, *, call_dir: str | None = None) -> SideSetup:
     """Ask the scenario for one side's half, off the loop: databases are loaded here.
 
     Raises:
         ScenarioInvalid: The scenario cannot say it, or says something JSON cannot carry.
     """
     try:
-        return await asyncio.to_thread(_ask_scenario, scenario, side)
+        setup = await asyncio.to_thread(_ask_scenario, scenario, side)
     except Exception as error:  # scenarios are foreign code
         raise ScenarioInvalid(
             f"scenario {scenario.name!r} cannot set up its {side} side: "
             f"{type(error).__name__}: {error}"
         ) from error
+    return replace(setup, call_dir=call_dir)
 
 
 def _ask_scenario(scenario: Scenario, side: Side) -> SideSetup:
     agent = side == "agent"
     state: dict[str, Any] = {}
     scenario.setup_shared_state(state, side)
+    canonical(state)  # names the place of what JSON cannot hold
     return SideSetup(
         prompt=scenario.get_agent_prompt() if agent else scenario.get_user_prompt(),
         tools=scenario.get_agent_tools() if agent else scenario.get_user_tools(),
@@ -86,6 +93,9 @@ async def set_up_bot(conn: Connection, setup: SideSetup, side: Side, limits: Cal
         "add_suffix": False,
         "tool_domain": setup.domain,
     }
+    if setup.call_dir is not None:
+        # a key of ours; handlers written for the reference read the four above and no other
+        prompt["call_dir"] = setup.call_dir
     state = {
         "domain": setup.domain,
         "shared_state_init": setup.state,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_voiceeval.plugin import options
+from pytest_voiceeval.plugin import hookspecs, ids, markers, options
 from pytest_voiceeval.plugin.fixtures import agent_bot, call, caller_bot, voice_scenario
-from pytest_voiceeval.plugin.keys import RUNTIME, SELECTION
+from pytest_voiceeval.plugin.keys import CURRENT, LOOKAHEAD, RUN, RUNTIME, SELECTION
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -21,21 +21,26 @@ if TYPE_CHECKING:
 
 __all__ = ["agent_bot", "call", "caller_bot", "voice_scenario"]
 
-MARKER = (
-    "voiceeval(scenario=None, duration=None, min_agent_turns=None, strict_match=None): "
-    "a call of the voice agent under test; the arguments override the options of the same name."
-)
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the option group `voiceeval`."""
     options.add_options(parser)
 
 
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks that others may implement."""
+    pluginmanager.add_hookspecs(hookspecs)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options; a run that selects scenarios collects exactly those."""
-    config.addinivalue_line("markers", MARKER)
+    for line in markers.MARKERS:
+        config.addinivalue_line("markers", line)
+    if _names_a_bot(config):
+        from pytest_voiceeval.plugin.overrides import CommandLineBots
+
+        config.pluginmanager.register(CommandLineBots(), "voiceeval-command-line-bots")
     if _asks_for_scenarios(config):
         from pytest_voiceeval.plugin import selecting
 
@@ -47,37 +52,37 @@ def _asks_for_scenarios(config: pytest.Config) -> bool:
         config.getoption(dest) or config.getini(dest)
         for dest in ("voiceeval_domain", "voiceeval_scenarios")
     )
-    return by_option or any("::" in argument for argument in config.args)
+    base = config.invocation_params.dir
+    return by_option or any(ids.may_be_item(base, argument) for argument in config.args)
+
+
+def _names_a_bot(config: pytest.Config) -> bool:
+    return any(config.getoption(dest) is not None for dest in options.NAMING_A_BOT)
 
 
 def _selection(config: pytest.Config) -> Selection | None:
     return config.stash.get(SELECTION, None)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Add the selected domains to what the session collects from its paths."""
-    report = yield
-    selection = _selection(collector.config)
-    if selection is not None and isinstance(collector, pytest.Session) and report.passed:
-        from pytest_voiceeval.plugin import selecting
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Look ahead in a run that has calls to hold."""
+    config = session.config
+    calls = any("call" in getattr(item, "fixturenames", ()) for item in session.items)
+    if calls and not config.option.collectonly:
+        from pytest_voiceeval.plugin.lookahead import LookAhead
 
-        report.result = [*report.result, *selecting.nodes(collector, selection)]
-    return report
+        config.stash[LOOKAHEAD] = LookAhead()
+        config.pluginmanager.register(config.stash[LOOKAHEAD], "voiceeval-lookahead")
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run the user's own `call` tests once for each selected scenario."""
-    if "call" in metafunc.fixturenames:
-        selection = _selection(metafunc.config)
-        if selection is not None and not _names_its_scenario(metafunc.definition):
-            metafunc.parametrize("voice_scenario", selection.names, indirect=True)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """xdist: keep each worker supplied with the items that it can run ahead."""
+    if _selection(config) is None:
+        return None
+    from pytest_voiceeval.plugin import distributing
 
-
-def _names_its_scenario(node: pytest.Item) -> bool:
-    return any("scenario" in mark.kwargs for mark in node.iter_markers("voiceeval"))
+    return distributing.make_scheduler(config, log)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -85,17 +90,17 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     selection = _selection(config)
     if selection is None:
         return []
-    from pytest_voiceeval.plugin import selecting
+    from pytest_voiceeval.plugin.header import header
 
-    return selecting.header(config, selection)
+    return header(config, selection)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: object) -> None:
     """xdist: tell a worker where the run keeps its results."""
-    from pytest_voiceeval.plugin import selecting
+    from pytest_voiceeval.plugin import output
 
-    selecting.configure_worker(node)
+    output.tell_worker(node)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -110,20 +115,38 @@ def pytest_runtest_makereport(
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say where the results are, before pytest's own last line."""
-    if terminalreporter.config.stash.get(SELECTION, None) is not None:
-        from pytest_voiceeval.plugin import selecting
+def pytest_assertrepr_compare(
+    config: pytest.Config, op: str, left: object, right: object
+) -> list[str] | None:
+    """Explain `assert call.db == ...` like a failed call; anything else is not ours."""
+    if op != "==" or CURRENT not in config.stash:
+        return None
+    result = config.stash[CURRENT]
+    if not any(side is db for side in (left, right) for db in (result.db, result.expected_db)):
+        return None
+    from pytest_voiceeval.report.assertrepr import explain_db
 
-        selecting.summarise(terminalreporter)
+    return explain_db(left, right)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the calls came to, before pytest's own last line."""
+    if RUN in terminalreporter.config.stash:
+        from pytest_voiceeval.plugin import output
+
+        output.summarise(terminalreporter)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """End every bot and merge the workers' results."""
+    """End every bot, then merge the workers' results and write those of the run."""
     runtime = session.config.stash.get(RUNTIME, None)
     if runtime is not None:
         runtime.finish()
+    if RUN in session.config.stash:
+        from pytest_voiceeval.plugin import output
+
+        output.finish_run(session)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -132,7 +155,3 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if runtime is not None:
         runtime.finish()
         del config.stash[RUNTIME]
-    if SELECTION in config.stash:
-        from pytest_voiceeval.plugin import selecting
-
-        selecting.withdraw_user_packs(config)

@@ -1,4 +1,4 @@
-"""One call from the pytest side: lease the bots, hold the conversation, free everything."""
+"""The two ends of one call: lease the bots, give their scripts, free everything."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pytest_voiceeval.call.bot_caller import BotCaller
 from pytest_voiceeval.call.caller import Caller, ScriptedCaller
 from pytest_voiceeval.call.errors import AgentUnreachable, CallerFailed
 from pytest_voiceeval.call.limits import CallLimits
-from pytest_voiceeval.call.session import AgentLink, CallPlan, run_call
+from pytest_voiceeval.call.plan import AgentLink, CallPlan
 from pytest_voiceeval.plugin.lines import line_to
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
 
     from pytest_voiceeval.bots.command import Role
-    from pytest_voiceeval.call.result import Conversation
     from pytest_voiceeval.plugin.dialogues import Script
     from pytest_voiceeval.plugin.held import HeldBots
-    from pytest_voiceeval.plugin.lines import Source
+    from pytest_voiceeval.plugin.lines import Line, Source
     from pytest_voiceeval.plugin.options import Settings
     from pytest_voiceeval.scenario.model import Scenario
 
@@ -31,15 +31,19 @@ SCRIPTED_SILENCE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Everything one call needs, chosen before the engine is asked to hold it."""
+    """Everything one call needs, chosen before the engine is asked to hold it.
+
+    Attributes:
+        include_db: The final database is read whatever its hash, for code that looks at it.
+    """
 
     scenario: Scenario
     session: str
     settings: Settings
-    script: Script
     agent: Source
     caller: Source | None
     bots: HeldBots
+    include_db: bool
 
     @property
     def limits(self) -> CallLimits:
@@ -49,30 +53,35 @@ class Job:
         return CallLimits(max_duration=self.settings.duration, turn_silence=silence)
 
 
-async def hold(job: Job) -> Conversation:
-    """Hold the conversation; raises `CallError` for what is not the agent's fault."""
-    _check_lines(job)
-    async with line_to(job.agent, job.session, role="agent") as line, _caller(job) as caller:
-        with _plays(job, "agent"), _plays(job, "user"):
-            plan = CallPlan(
+@asynccontextmanager
+async def connected(job: Job, script: Script, folder: Path) -> AsyncIterator[CallPlan]:
+    """Lease the bots of a call and give its plan; what goes wrong before it is a `CallError`."""
+    _check_lines(job, script)
+    async with (
+        line_to(job.agent, job.session, role="agent") as line,
+        _caller(job, script, folder) as caller,
+    ):
+        with _plays(job, script, "agent"), _plays(job, script, "user"):
+            yield CallPlan(
                 scenario=job.scenario,
                 agent=AgentLink(line.url, line.process_exit),
                 caller=caller,
                 limits=job.limits,
                 single_connection=job.settings.single_connection,
+                call_dir=_told(folder, line),
+                include_db=job.include_db,
             )
-            return await run_call(plan)
 
 
-def _check_lines(job: Job) -> None:
+def _check_lines(job: Job, script: Script) -> None:
     """Refuse a call in which somebody would have nothing to say, before any bot is started."""
-    if job.script.agent is None and _session(job, "agent") is not None:
+    if script.agent is None and _session(job, "agent") is not None:
         raise AgentUnreachable(
             f"scenario {job.scenario.name!r} has no reference dialogue for the scripted model to "
             "play: name an agent with --agent-url or --agent-cmd, or give --script FILE"
         )
     scripted_caller = job.caller is None or _session(job, "user") is not None
-    if job.script.caller is None and scripted_caller:
+    if script.caller is None and scripted_caller:
         raise CallerFailed(
             f"scenario {job.scenario.name!r} has no reference dialogue for the built-in "
             "caller: give --script FILE, or a caller bot with --user-url or --user-cmd"
@@ -80,9 +89,9 @@ def _check_lines(job: Job) -> None:
 
 
 @asynccontextmanager
-async def _caller(job: Job) -> AsyncIterator[Caller]:
+async def _caller(job: Job, script: Script, folder: Path) -> AsyncIterator[Caller]:
     if job.caller is None:
-        yield ScriptedCaller(job.script.caller or ())
+        yield ScriptedCaller(script.caller or ())
         return
     async with line_to(job.caller, job.session, role="user") as line:
         yield BotCaller(
@@ -91,7 +100,13 @@ async def _caller(job: Job) -> AsyncIterator[Caller]:
             job.limits,
             single_connection=job.settings.single_connection,
             process_exit=line.process_exit,
+            call_dir=_told(folder, line),
         )
+
+
+def _told(folder: Path, line: Line) -> str | None:
+    """The call's folder, for a bot of ours: any other may run on another machine."""
+    return None if line.process_exit is None else str(folder)
 
 
 def _session(job: Job, role: Role) -> str | None:
@@ -101,16 +116,15 @@ def _session(job: Job, role: Role) -> str | None:
 
 
 @contextmanager
-def _plays(job: Job, role: Role) -> Iterator[None]:
+def _plays(job: Job, script: Script, role: Role) -> Iterator[None]:
     """Let the scripted model play one side of this call, where that bot was given it."""
     session = _session(job, role)
     if session is None:
         yield
         return
-    dialogue = job.script.agent if role == "agent" else job.script.caller
-    hang = job.script.hang_at_turn if role == "agent" else None
-    script = ModelScript(dialogue or (), role=role, hang_at_turn=hang)
-    job.bots.model.play(session, script)
+    dialogue = script.agent if role == "agent" else script.caller
+    hang = script.hang_at_turn if role == "agent" else None
+    job.bots.model.play(session, ModelScript(dialogue or (), role=role, hang_at_turn=hang))
     try:
         yield
     finally:

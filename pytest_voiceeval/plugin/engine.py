@@ -1,7 +1,8 @@
 """The engine: one event loop on one thread, where every bot and every call lives.
 
-pytest is synchronous; calls are not. The main thread hands coroutines to the engine and
-waits for them, and keeps long-lived things (a bot process, the scripted model) in it.
+pytest is synchronous; calls are not. The main thread hands coroutines to the engine, waits for
+them or looks for them later, and keeps long-lived things (a bot process, the scripted model) in it.
+Two task groups own whatever runs there, so nothing outlives `Engine.stop`.
 """
 
 from __future__ import annotations
@@ -9,10 +10,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+
+from pytest_voiceeval.plugin.threads import DaemonThreads
+from pytest_voiceeval.plugin.watchdog import LoopWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
     from contextlib import AbstractAsyncContextManager
 
 T = TypeVar("T")
@@ -21,25 +26,95 @@ STOP_DEADLINE = 20.0
 """Seconds that everything held by the engine has for its own ending."""
 
 
+class Work(Generic[T]):
+    """A coroutine that the engine runs for another thread.
+
+    Attributes:
+        future: Resolves once the coroutine is over, its `finally` blocks included; with
+            `asyncio.CancelledError` if it was cancelled.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T]) -> None:
+        self.future: Future[T] = Future()
+        self._loop = loop
+        self._coroutine = coroutine
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, one way or the other."""
+        return self.future.done()
+
+    def cancel(self) -> None:
+        """Ask for its end, from any thread; `future` tells when it has come."""
+        if not self.over:
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def start(self, group: asyncio.TaskGroup) -> None:
+        """Begin, in the loop."""
+        self._task = group.create_task(self._run())
+        self._task.add_done_callback(self._ended)
+
+    async def _run(self) -> None:
+        try:
+            result = await self._coroutine
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(result)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            self._coroutine.close()  # it may never have had its first step
+            self.future.set_exception(asyncio.CancelledError())
+
+
 class Engine:
-    """Runs coroutines for a synchronous caller. Started on first use, stopped once."""
+    """Runs coroutines for a synchronous caller. Started on first use, stopped once.
+
+    Attributes:
+        watch: Measures how late the loop is.
+    """
 
     def __init__(self) -> None:
+        self.watch = LoopWatch()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._stopping: asyncio.Event | None = None
+        self._stopping = asyncio.Event()
+        self._work: asyncio.TaskGroup
+        self._homes: asyncio.TaskGroup
         self._residents: list[_Resident] = []
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Work[T]:
+        """Run `work` in the loop without waiting for it.
+
+        Raises:
+            RuntimeError: The engine has stopped.
+        """
+        if self._stopping.is_set():
+            work.close()
+            raise RuntimeError("the engine has stopped: the session is over")
+        loop = self._started()
+        handle = Work(loop, work)
+        loop.call_soon_threadsafe(handle.start, self._work)
+        return handle
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` in the loop and wait for its result; Ctrl-C cancels it."""
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError("the engine cannot wait for itself: await the coroutine instead")
-        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._started())
+        handle = self.submit(work)
         try:
-            return future.result()
+            return handle.future.result()
         except BaseException:
-            future.cancel()
+            handle.cancel()
             raise
 
     def hold(self, resource: AbstractAsyncContextManager[T]) -> T:
@@ -47,18 +122,21 @@ class Engine:
         return self.run(self._enter(resource))
 
     async def _enter(self, resource: AbstractAsyncContextManager[T]) -> T:
-        resident = _Resident(resource)
+        resident = _Resident(resource, self._homes)
         value: T = await resident.enter()
         self._residents.append(resident)
         return value
 
     def stop(self) -> None:
-        """Close what is held, newest first, and end the thread. Harmless when never started."""
-        if self._loop is None or self._thread is None or self._stopping is None:
+        """Cancel all work, close what is held, newest first, and end the thread.
+
+        Harmless when never started.
+        """
+        if self._loop is None or self._thread is None:
             return
         self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join(STOP_DEADLINE + 5)
-        self._loop = self._thread = self._stopping = None
+        self._loop = self._thread = None
 
     def _started(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
@@ -71,26 +149,51 @@ class Engine:
         return self._loop
 
     async def _main(self, ready: Future[asyncio.AbstractEventLoop]) -> None:
-        self._stopping = asyncio.Event()
-        ready.set_result(asyncio.get_running_loop())
-        await self._stopping.wait()
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(DaemonThreads())
         try:
+            async with asyncio.TaskGroup() as self._homes:
+                self._homes.create_task(self.watch.run())
+                await self._serve(lambda: ready.set_result(loop))
+                await self._vacate()
+                _stop()  # the watch, and what did not leave in time
+        except* _Stopped:
+            pass
+
+    async def _serve(self, announce: Callable[[], None]) -> None:
+        """Take work until told to stop; then cancel what is left of it, and see it end."""
+        try:
+            async with asyncio.TaskGroup() as self._work:
+                announce()
+                await self._stopping.wait()
+                _stop()
+        except* _Stopped:
+            pass
+
+    async def _vacate(self) -> None:
+        """Close what is held, newest first; the bots' supervisor ends what takes too long."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(STOP_DEADLINE):
                 while self._residents:
                     await self._residents.pop().leave()
-        except TimeoutError:
-            # asyncio.run cancels what is left; the bots' supervisor ends their processes
-            self._residents.clear()
+
+
+class _Stopped(Exception):
+    """Ends a task group and what it owns."""
+
+
+def _stop() -> NoReturn:
+    raise _Stopped
 
 
 class _Resident:
     """An async context manager entered and left in one task, as task groups require."""
 
-    def __init__(self, resource: AbstractAsyncContextManager[Any]) -> None:
+    def __init__(self, resource: AbstractAsyncContextManager[Any], home: asyncio.TaskGroup) -> None:
         self._resource = resource
         self._leave = asyncio.Event()
         self._entered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._live())
+        self._task = home.create_task(self._live())
 
     async def _live(self) -> None:
         try:
@@ -98,9 +201,11 @@ class _Resident:
                 self._entered.set_result(value)
                 await self._leave.wait()
         except BaseException as error:
-            if self._entered.done():
+            if not self._entered.done():
+                self._entered.set_exception(error)
+            elif isinstance(error, asyncio.CancelledError):
                 raise
-            self._entered.set_exception(error)
+            # what a resource says while it closes must not hide what the tests said
 
     async def enter(self) -> Any:
         try:
@@ -111,7 +216,4 @@ class _Resident:
 
     async def leave(self) -> None:
         self._leave.set()
-        # what a resource says while it closes must not hide what the tests said
         await asyncio.wait({self._task})
-        if not self._task.cancelled():
-            self._task.exception()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_voiceeval.plugin.keys import CURRENT
+
 if TYPE_CHECKING:
     from pytest_voiceeval.call.result import CallResult
     from pytest_voiceeval.plugin.runtime import Runtime
@@ -54,4 +56,7 @@ def call(
     What the agent did wrong is in the result, for the test to assert on; anything else that goes
     wrong is an error of this fixture that names its cause.
     """
-    return _runtime(request.config).call(request.node, voice_scenario, agent_bot, caller_bot)
+    config = request.config
+    result = _runtime(config).call(request.node, voice_scenario, agent_bot, caller_bot)
+    config.stash[CURRENT] = result  # for `assert call.db == ...`
+    return result

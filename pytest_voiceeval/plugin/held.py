@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from pytest_voiceeval.bots.endpoint import MANY_CALLS, SESSION_FIELD, Bot
+
 if TYPE_CHECKING:
     from pytest_voiceeval.bots.command import BotCommand, Role
     from pytest_voiceeval.bots.scripted_model import ScriptedModel
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from pytest_voiceeval.plugin.lines import Source
     from pytest_voiceeval.plugin.options import Settings
     from pytest_voiceeval.plugin.output import RunOutput
+
+CALL_DIR_VARIABLE = "VOICEEVAL_CALL_DIR"
+"""Tells a bot the folder that holds the folders of all calls."""
 
 PROCESS_FAULTS = frozenset({"crashes", "garbage"})
 
@@ -44,7 +49,7 @@ class HeldBots:
         if settings.agent_url:
             from pytest_voiceeval.bots.endpoint import parse_bot_urls
 
-            return parse_bot_urls(settings.agent_url, "--agent-url")
+            return self._roomy(parse_bot_urls(settings.agent_url, "--agent-url"))
         if settings.agent_cmd is not None:
             return self._commanded(settings.agent_cmd, "agent")
         slot = self._slot(self._stock_agent())
@@ -57,7 +62,7 @@ class HeldBots:
         if settings.user_url:
             from pytest_voiceeval.bots.endpoint import parse_bot_urls
 
-            return parse_bot_urls(settings.user_url, "--user-url")
+            return self._roomy(parse_bot_urls(settings.user_url, "--user-url"))
         if settings.user_cmd is not None:
             return self._commanded(settings.user_cmd, "user")
         return None
@@ -81,6 +86,15 @@ class HeldBots:
         """
         return self._scripted[source] or call_session if source in self._scripted else None
 
+    @property
+    def _many(self) -> int:
+        """Calls of a bot that keeps calls apart: `--voice-concurrency` may ask for more."""
+        return max(MANY_CALLS, self._settings.voice_concurrency or 0)
+
+    def _roomy(self, bots: list[Bot]) -> list[Bot]:
+        """Bots of URLs, which cannot say how many calls they take."""
+        return [Bot(bot.url, self._many) if SESSION_FIELD in bot.url else bot for bot in bots]
+
     def _slot(self, command: BotCommand) -> BotSlot:
         from pytest_voiceeval.bots.slot import BotSlot
 
@@ -95,7 +109,8 @@ class HeldBots:
             llm_url=self.model.url("{session}"),
             log_path=self._output.bot_log("agent"),
             fault=fault if fault in PROCESS_FAULTS else None,
-            env=_pack_environment(),
+            env=_environment(self._output),
+            max_calls=1 if fault == "crashes" else self._many,
         )
 
     def _commanded(self, text: str, role: Role) -> BotSlot:
@@ -110,7 +125,7 @@ class HeldBots:
                 log_path=self._output.bot_log(role),
                 source=f"--{role}-cmd",
                 model_url=None if session is None else self.model.url(session),
-                env=_pack_environment(),
+                env=_environment(self._output),
             )
         )
         if session is not None:
@@ -118,9 +133,10 @@ class HeldBots:
         return slot
 
 
-def _pack_environment() -> dict[str, str]:
-    """What a bot process needs to find the user's own packs."""
+def _environment(output: RunOutput) -> dict[str, str]:
+    """What a bot process needs to find the user's own packs, and the folder of all calls."""
     from pytest_voiceeval.packs import PACKS_VARIABLE, user_folders
 
     folders = [str(folder) for folder in user_folders()]
-    return {PACKS_VARIABLE: os.pathsep.join(folders)} if folders else {}
+    packs = {PACKS_VARIABLE: os.pathsep.join(folders)} if folders else {}
+    return {**packs, CALL_DIR_VARIABLE: str(output.folder)}

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 Source = BotSlot | BotPool
 
 
+def capacity(source: Source) -> int:
+    """How many calls its bots take at the same time."""
+    if isinstance(source, BotSlot):
+        return source.command.max_calls
+    return sum(bot.max_calls for bot in source.bots)
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One leased bot: the URL of this call, and a probe for the end of its process."""

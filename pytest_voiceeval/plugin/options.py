@@ -128,12 +128,29 @@ OPTIONS: tuple[Option, ...] = (
         default=False,
     ),
     Option(
+        "--voice-concurrency",
+        "int",
+        "Hold up to N calls at once in each process (default: as many as the bots take; 1 for a "
+        "bot of one client, 16 for one that serves many calls).",
+        metavar="N",
+    ),
+    Option(
         "--voice-output",
         "string",
         "Folder for the results of the run (default: eval_results/eval_<timestamp>).",
         metavar="DIR",
     ),
 )
+
+
+NAMING_A_BOT = (
+    "voiceeval_agent_url",
+    "voiceeval_agent_cmd",
+    "voiceeval_agent_fault",
+    "voiceeval_user_url",
+    "voiceeval_user_cmd",
+)
+"""Options that say which bot to call; on the command line they beat the bot fixtures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +169,7 @@ class Settings:
     duration: float | None
     min_agent_turns: int
     strict_match: bool
+    voice_concurrency: int | None
     voice_output: Path | None
 
     @property
@@ -196,6 +214,7 @@ def read_settings(config: pytest.Config) -> Settings:
         duration=values["--duration"],
         min_agent_turns=values["--min-agent-turns"],
         strict_match=values["--strict-match"],
+        voice_concurrency=values["--voice-concurrency"],
         voice_output=_path(base, values["--voice-output"]),
     )
 
@@ -243,6 +262,9 @@ def _check(values: dict[str, Any]) -> None:
         raise pytest.UsageError(
             f"--min-agent-turns must be 0 or more, not {values['--min-agent-turns']}"
         )
+    concurrency = values["--voice-concurrency"]
+    if concurrency is not None and concurrency < 1:
+        raise pytest.UsageError(f"--voice-concurrency must be 1 or more, not {concurrency}")
     script = values["--script"]
     if script is not None and not str(script).strip():
         raise pytest.UsageError("--script is empty: give the JSON file of calls")

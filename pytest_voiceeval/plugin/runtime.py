@@ -5,25 +5,39 @@ from __future__ import annotations
 import itertools
 import re
 import secrets
+import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 
+from pytest_voiceeval.plugin.calling import Job
 from pytest_voiceeval.plugin.collection import ScenarioItem
 from pytest_voiceeval.plugin.engine import Engine
 from pytest_voiceeval.plugin.held import HeldBots
-from pytest_voiceeval.plugin.keys import RESULT, RUNTIME
+from pytest_voiceeval.plugin.hooks import Judges, extra_text, tell_finished
+from pytest_voiceeval.plugin.keys import LOOKAHEAD, RESULT, RUNTIME, TIMING
+from pytest_voiceeval.plugin.lines import capacity
+from pytest_voiceeval.plugin.lookahead import LookAhead
+from pytest_voiceeval.plugin.measuring import Measuring, expected_errors, refused
 from pytest_voiceeval.plugin.options import Settings, read_settings
 from pytest_voiceeval.plugin.outcome import NotMeasured
 from pytest_voiceeval.plugin.output import RunOutput
+from pytest_voiceeval.plugin.rerun import rerun_of
+from pytest_voiceeval.plugin.selecting import offer_user_packs
+from pytest_voiceeval.plugin.timing import Timing
+from pytest_voiceeval.report.properties import PREFIX, error_figures, figures
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from pytest_voiceeval.call.result import CallResult, Conversation
-    from pytest_voiceeval.plugin.calling import Job
+    from pytest_voiceeval.call.result import CallResult
+    from pytest_voiceeval.plugin.engine import Work
+    from pytest_voiceeval.plugin.lines import Source
+    from pytest_voiceeval.plugin.measuring import Measured
     from pytest_voiceeval.scenario.model import Scenario
+
+T = TypeVar("T")
 
 MARKER_ARGUMENTS = ("duration", "min_agent_turns", "strict_match")
 
@@ -39,15 +53,20 @@ class Runtime:
     """Holds calls for the fixtures. One per process; `finish` ends everything it started."""
 
     def __init__(self, config: pytest.Config) -> None:
+        offer_user_packs(config)  # a run whose markers name its scenarios selects none
         self.settings = read_settings(config)
         self.output = RunOutput(config)
+        self._config = config
+        self._ahead = config.stash.get(LOOKAHEAD, None) or LookAhead()
+        self._judges = Judges(config)
         self._engine = Engine()
         self._bots = HeldBots(self._engine, self.settings, self.output)
         self._numbers = itertools.count(1)
         self._nonce = secrets.token_hex(3)
 
     def finish(self) -> None:
-        """End every bot and the engine."""
+        """End every call, every bot and the engine."""
+        self._ahead.land()
         self._engine.stop()
 
     # -- what the fixtures ask for
@@ -61,129 +80,134 @@ class Runtime:
         return _explained(self._bots.caller)
 
     def call(self, item: pytest.Item, scenario: Scenario, agent: Any, caller: Any) -> CallResult:
-        """Hold one call and return its result; raise `NotMeasured` if there is none."""
+        """Hold one call, or take the one that ran ahead; raise `NotMeasured` if it has no result.
+
+        Args:
+            item: What asks for it.
+            scenario: What it is about.
+            agent: What the fixture `agent_bot` gave.
+            caller: What `caller_bot` gave.
+        """
         __tracebackhide__ = True
-        folder = self.output.call_folder(scenario.name)
+        asked = time.perf_counter()
         try:
-            settings = _settings_for(item, self.settings)
-            self._check(scenario)
-            job = self._job(settings, scenario, agent, caller)
-            conversation = self._hold(job)
-            result = self._score(settings, scenario, conversation, folder)
-        except _expected_errors() as error:
-            self._not_measured(item, scenario, folder, error)
-        item.stash[RESULT] = result
-        item.user_properties += _figures(result)
-        self._keep(item, result)
+            measured = self._ahead.call(item, self, scenario, (agent, caller))
+        except expected_errors() as error:
+            measured = refused(scenario, item.nodeid, self.output, error)
+        item.stash[TIMING] = Timing.of(measured, waited=time.perf_counter() - asked)
+        item.add_report_section("of the call", "log", measured.log.text)
+        return self._report(item, scenario, measured)
+
+    def _report(self, item: pytest.Item, scenario: Scenario, measured: Measured) -> CallResult:
+        """Give the call's result to its item, or raise why there is none."""
+        __tracebackhide__ = True
+        _take(item, RESULT)  # of an attempt that is rerun
+        if isinstance(measured.problem, pytest.skip.Exception):
+            raise measured.problem
+        self.output.mark_reported(measured.session)
+        if measured.result is None:
+            self._not_measured(item, scenario, measured)
+        result = item.stash[RESULT] = measured.result
+        _set_figures(item, figures(result))
+        tell_finished(self._config, item.nodeid, result)
         if result.passed is None:
             pytest.skip(_nothing_applies(result))
         return result
 
-    def _check(self, scenario: Scenario) -> None:
-        """Refuse a scenario that cannot judge an agent before anybody calls."""
-        from pytest_voiceeval.call.errors import ScenarioInvalid
-        from pytest_voiceeval.scenario.checks import problems_of
+    def _not_measured(self, item: pytest.Item, scenario: Scenario, measured: Measured) -> NoReturn:
+        """Raise the pytest error that names the cause."""
+        __tracebackhide__ = True
+        from pytest_voiceeval.report.error_text import render_error
 
-        problems = problems_of(scenario)
-        if problems:
-            raise ScenarioInvalid(f"scenario {scenario.name!r}: " + "; ".join(problems))
+        error = measured.problem
+        assert isinstance(error, Exception)  # noqa: S101 - there is a result, a skip, or this
+        _set_figures(item, error_figures(scenario.name, error, measured.folder))
+        shown = self.output.shown(measured.folder)
+        nodeid, options = rerun_of(self._config, item.nodeid)
+        text = render_error(error, nodeid=nodeid, artifacts=shown, options=options)
+        raise NotMeasured(text) from None
 
-    def _job(self, settings: Settings, scenario: Scenario, agent: Any, caller: Any) -> Job:
-        from pytest_voiceeval.plugin.calling import Job
-        from pytest_voiceeval.plugin.dialogues import script_for
+    # -- what the look-ahead asks for
 
+    def concurrency(self, agent: Any, caller: Any) -> int:
+        """How many calls may be under way at once: `--voice-concurrency`, or what the bots take.
+
+        Raises:
+            BotError: A fixture gave something that is no bot.
+        """
+        if self.settings.voice_concurrency is not None:
+            return self.settings.voice_concurrency
+        return min(capacity(source) for source in self._sources(agent, caller) if source)
+
+    def scenario(self, item: pytest.Item) -> Scenario:
+        """The scenario that the fixture `voice_scenario` will give an item."""
+        return _scenario(scenario_name_of(item))
+
+    def start(
+        self, item: pytest.Item, scenario: Scenario, agent: Any, caller: Any
+    ) -> Work[Measured]:
+        """Begin a call; what is refused at once is raised here."""
+        agent_source, caller_source = self._sources(agent, caller)
+        assert agent_source is not None  # noqa: S101 - only a caller may be None
+        job = Job(
+            scenario=scenario,
+            session=self._session(scenario),
+            settings=_settings_for(item, self.settings),
+            agent=agent_source,
+            caller=caller_source,
+            bots=self._bots,
+            # packaged items only compare hashes
+            include_db=not isinstance(item, ScenarioItem) or self._judges.present,
+        )
+        measuring = Measuring(job, item.nodeid, self.output, self._engine.watch, self._judges.judge)
+        return self._engine.submit(measuring.run())
+
+    def _sources(self, agent: Any, caller: Any) -> tuple[Source, Source | None]:
+        source = self._bots.source
+        return (
+            source(agent, "agent_bot"),
+            None if caller is None else source(caller, "caller_bot"),
+        )
+
+    def _session(self, scenario: Scenario) -> str:
+        """An id for a call that no other has, in this run or any."""
         short = re.sub(r"[^A-Za-z0-9_-]+", "-", scenario.short_name)[:60]
         worker = f"{self.output.worker}-" if self.output.worker else ""
-        return Job(
-            scenario=scenario,
-            session=f"{short}-{worker}{next(self._numbers)}-{self._nonce}",
-            settings=settings,
-            script=script_for(scenario, settings),
-            agent=self._bots.source(agent, "agent_bot"),
-            caller=None if caller is None else self._bots.source(caller, "caller_bot"),
-            bots=self._bots,
-        )
-
-    def _hold(self, job: Job) -> Conversation:
-        from pytest_voiceeval.plugin.calling import hold
-
-        return self._engine.run(hold(job))
-
-    def _score(
-        self, settings: Settings, scenario: Scenario, conversation: Conversation, folder: Path
-    ) -> CallResult:
-        from pytest_voiceeval.call.score import ScoreOptions, score
-        from pytest_voiceeval.report.artifacts import write_call
-
-        options = ScoreOptions(
-            min_agent_turns=settings.min_agent_turns, strict_match=settings.strict_match
-        )
-        result = replace(score(scenario, conversation, options), artifacts=folder)
-        write_call(folder, scenario, result)
-        return result
-
-    def _keep(self, item: pytest.Item, result: CallResult) -> None:
-        from pytest_voiceeval.report.results_file import scored_line
-
-        folder = None if result.artifacts is None else result.artifacts.name
-        self.output.append({"nodeid": item.nodeid, "artifacts": folder, **scored_line(result)})
-
-    def _not_measured(
-        self, item: pytest.Item, scenario: Scenario, folder: Path, error: Exception
-    ) -> NoReturn:
-        """Keep what was measured, then raise the pytest error that names the cause."""
-        __tracebackhide__ = True
-        from pytest_voiceeval.report.artifacts import write_conversation
-        from pytest_voiceeval.report.error_text import render_error
-        from pytest_voiceeval.report.results_file import error_line
-
-        conversation = getattr(error, "conversation", None)
-        if conversation is not None:
-            write_conversation(folder, scenario, conversation)
-        line = error_line(scenario.name, scenario.domain, error)
-        self.output.append({"nodeid": item.nodeid, "artifacts": folder.name, **line})
-        text = render_error(error, nodeid=item.nodeid, artifacts=self.output.shown(folder))
-        raise NotMeasured(text) from None
+        return f"{short}-{worker}{next(self._numbers)}-{self._nonce}"
 
     # -- what the hooks ask for
 
     def failure_text(self, nodeid: str, result: CallResult) -> str:
-        """The one-screen explanation of a call."""
+        """The one-screen explanation of a call, and below it what plugins add."""
         from pytest_voiceeval.report.failure_text import render
 
         shown = None if result.artifacts is None else self.output.shown(result.artifacts)
-        return render(result, nodeid=nodeid, artifacts=shown)
+        nodeid, options = rerun_of(self._config, nodeid)
+        text = render(result, nodeid=nodeid, artifacts=shown, options=options)
+        extra = extra_text(self._config, result)
+        return f"{text}\n\n{extra}" if extra else text
 
     def annotate(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        """Show the story of the call beside a failed test of the user's own."""
+        """Give a report the time of the call, and its story beside a failed test of the user's."""
+        timing = _take(item, TIMING)
+        if timing is not None:
+            timing.apply(report)
         result = item.stash.get(RESULT, None)
         if result is None or not report.failed or isinstance(item, ScenarioItem):
             return
         report.sections.append(("voice call", self.failure_text(item.nodeid, result)))
 
 
-def _expected_errors() -> tuple[type[Exception], ...]:
-    """What may go wrong around a call without a bug of ours: each has a text for people."""
-    from pytest_voiceeval.bots.endpoint import BotError
-    from pytest_voiceeval.bots.script_file import ScriptFileError
-    from pytest_voiceeval.call.errors import CallError
-    from pytest_voiceeval.data.errors import DataError
-    from pytest_voiceeval.packs import PackError
-    from pytest_voiceeval.scenario.registry import RegistryError
-
-    return (CallError, BotError, ScriptFileError, DataError, PackError, RegistryError)
-
-
 def _explained(make: Any) -> Any:
     __tracebackhide__ = True
     try:
         return make()
-    except _expected_errors() as error:
+    except expected_errors() as error:
         raise NotMeasured(str(error)) from None
 
 
 def _settings_for(item: pytest.Item, settings: Settings) -> Settings:
-    """Apply the item's `voiceeval` markers, the closest one last."""
+    """Apply the item's `voiceeval` markers, the closest one last; the command line beats them."""
     given: dict[str, Any] = {}
     for mark in reversed(list(item.iter_markers("voiceeval"))):
         unknown = set(mark.kwargs) - {*MARKER_ARGUMENTS, "scenario"}
@@ -195,13 +219,20 @@ def _settings_for(item: pytest.Item, settings: Settings) -> Settings:
                 pytrace=False,
             )
         given |= {key: mark.kwargs[key] for key in MARKER_ARGUMENTS if key in mark.kwargs}
-    return replace(settings, **given)
+    option = item.config.getoption
+    beaten = {key for key in given if option(f"voiceeval_{key}") is not None}
+    return replace(settings, **{key: given[key] for key in given if key not in beaten})
 
 
 def scenario_for(request: pytest.FixtureRequest) -> Scenario:
     """The scenario of an item: its parameter, its own, or the one its marker names."""
     __tracebackhide__ = True
-    name = _scenario_name(request)
+    started = runtime_of(request.config)._ahead.scenario_of(request.node)  # noqa: SLF001
+    return started or _scenario(scenario_name_of(request.node))
+
+
+def _scenario(name: str) -> Scenario:
+    __tracebackhide__ = True
     from pytest_voiceeval.scenario.registry import get_eval_scenario, require_scenario_name
 
     def make() -> Any:
@@ -211,33 +242,38 @@ def scenario_for(request: pytest.FixtureRequest) -> Scenario:
     return scenario
 
 
-def _scenario_name(request: pytest.FixtureRequest) -> str:
-    if hasattr(request, "param"):
-        return str(request.param)
-    if isinstance(request.node, ScenarioItem):
-        return request.node.scenario_name
-    for mark in request.node.iter_markers("voiceeval"):
+def scenario_name_of(item: pytest.Item) -> str:
+    """The name of an item's scenario: its parameter, its own, or the one its marker names."""
+    __tracebackhide__ = True
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if "voice_scenario" in parameters:
+        return str(parameters["voice_scenario"])
+    if isinstance(item, ScenarioItem):
+        return item.scenario_name
+    for mark in item.iter_markers("voiceeval"):
         if "scenario" in mark.kwargs:
             return str(mark.kwargs["scenario"]).replace("::", "__", 1)
     raise NotMeasured(
-        f"{request.node.nodeid} asks for a call but names no scenario: select some with --domain "
+        f"{item.nodeid} asks for a call but names no scenario: select some with --domain "
         'or --scenarios, or mark the test with @pytest.mark.voiceeval(scenario="domain::name")',
     )
 
 
-def _figures(result: CallResult) -> list[tuple[str, object]]:
-    figures: list[tuple[str, object]] = [
-        (f"voiceeval.{name}", verdict)
-        for name, verdict in result.signals.items()
-        if verdict is not None
-    ]
-    return [
-        *figures,
-        ("voiceeval.scenario", result.scenario),
-        ("voiceeval.end_reason", str(result.end_reason)),
-        ("voiceeval.agent_turns", result.agent_turns),
-        ("voiceeval.duration", round(result.duration, 3)),
-    ]
+def _take(item: pytest.Item, key: pytest.StashKey[T]) -> T | None:
+    value = item.stash.get(key, None)
+    if value is not None:
+        del item.stash[key]
+    return value
+
+
+def _set_figures(item: pytest.Item, given: Sequence[tuple[str, object]]) -> None:
+    """Make these the item's figures, in place of those of an attempt that is rerun."""
+    others = [(name, value) for name, value in item.user_properties if not _is_ours(name)]
+    item.user_properties[:] = [*others, *given]
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith(PREFIX)
 
 
 def _nothing_applies(result: CallResult) -> str:

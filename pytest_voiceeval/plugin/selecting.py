@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_voiceeval.plugin import hooks
 from pytest_voiceeval.plugin import selection as selections
-from pytest_voiceeval.plugin.collection import DomainDirectory, domain_nodes
-from pytest_voiceeval.plugin.keys import SELECTION
-from pytest_voiceeval.plugin.options import Settings, read_settings
-from pytest_voiceeval.plugin.output import WORKER_KEY, run_folder
-from pytest_voiceeval.report.results_file import merge
+from pytest_voiceeval.plugin.collection import ScenarioItem, domain_modules
+from pytest_voiceeval.plugin.options import read_settings
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Generator
 
+    from pytest_voiceeval.plugin.options import Settings
     from pytest_voiceeval.plugin.selection import Selection
 
 USER_FOLDER = "scenarios"
@@ -23,17 +23,20 @@ USER_FOLDER = "scenarios"
 
 def select(config: pytest.Config) -> Selection | None:
     """Resolve the selection and take its ids out of pytest's own arguments."""
-    _offer_user_packs(config)
+    offer_user_packs(config)
     paths, ids = selections.split_arguments(config)
     settings = read_settings(config)
     _check_bots(settings)
     selection = selections.resolve(settings, ids)
     if selection is None:
         return None
+    selection = hooks.arrange(config, selection)
     given = config.args_source is pytest.Config.ArgsSource.ARGS
     # without a path argument exactly the selected scenarios are collected, testpaths are not
     config.args = paths if given else []
     config.args_source = pytest.Config.ArgsSource.ARGS
+    packaged = bool(ids) or not config.args
+    config.pluginmanager.register(Collecting(selection, packaged=packaged), "voiceeval-collecting")
     return selection
 
 
@@ -56,83 +59,44 @@ def _check_bots(settings: Settings) -> None:
         raise pytest.UsageError(str(error)) from error
 
 
-def _offer_user_packs(config: pytest.Config) -> None:
-    from pytest_voiceeval.packs import add_user_folder
+def offer_user_packs(config: pytest.Config) -> None:
+    """Let the packs in `scenarios/` beside the root and the current folder be found in this run."""
+    from pytest_voiceeval.packs import add_user_folder, remove_user_folder, user_folders
 
-    for folder in _user_folders(config):
-        add_user_folder(folder)
-
-
-def _user_folders(config: pytest.Config) -> list[Path]:
-    bases = dict.fromkeys((config.rootpath, config.invocation_params.dir))
-    return [folder for base in bases if (folder := base / USER_FOLDER).is_dir()]
-
-
-def withdraw_user_packs(config: pytest.Config) -> None:
-    """Forget the folders of this run: another may follow in the same process."""
-    from pytest_voiceeval.packs import remove_user_folder, user_folders
-
-    for folder in _user_folders(config):
-        if folder.resolve() in {known.resolve() for known in user_folders()}:
-            remove_user_folder(folder)
+    for base in (config.rootpath, config.invocation_params.dir):
+        folder = (base / USER_FOLDER).resolve()
+        if folder.is_dir() and folder not in user_folders():
+            add_user_folder(folder)
+            # another run may follow in the same process
+            config.add_cleanup(partial(remove_user_folder, folder))
 
 
-def nodes(session: pytest.Session, selection: Selection) -> list[DomainDirectory]:
-    """The collectors of the packaged scenarios; none when paths were given."""
-    if session.config.args and not _ids_given(session.config):
-        return []
-    return domain_nodes(session, selection)
+class Collecting:
+    """Plugin: adds the selected domains to what the session collects from its paths.
 
+    Args:
+        selection: what the run selects.
+        packaged: whether packaged items are wanted, not only the user's own tests over them.
+    """
 
-def _ids_given(config: pytest.Config) -> bool:
-    return any("::" in str(argument) for argument in config.invocation_params.args)
+    def __init__(self, selection: Selection, *, packaged: bool) -> None:
+        self._selection = selection
+        self._packaged = packaged
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Put the domains behind what the paths gave."""
+        report = yield
+        if self._packaged and isinstance(collector, pytest.Session) and report.passed:
+            report.result = [*report.result, *domain_modules(collector, self._selection)]
+        return report
 
-def header(config: pytest.Config, selection: Selection) -> list[str]:
-    """Lines that say what is run, on which data, against which agent."""
-    lines = [_domain_line(domain, len(names)) for domain, names in selection.by_domain.items()]
-    return [*lines, f"voiceeval: agent: {_agent(read_settings(config))}"]
-
-
-def _domain_line(domain: str, count: int) -> str:
-    from pytest_voiceeval.packs import list_packs
-    from pytest_voiceeval.scenario.registry import domain_info
-
-    line = f"voiceeval: {domain}: {count} scenario{'' if count == 1 else 's'}"
-    info = domain_info(domain)
-    if info is not None:
-        line += f", edition {info.edition} ({info.fingerprint})"
-    for pack in list_packs():
-        if pack.domain == domain and pack.overrides:
-            line += f", pack {pack.path} overrides {', '.join(map(str, pack.overrides))}"
-    return line
-
-
-def _agent(settings: Settings) -> str:
-    from pytest_voiceeval.wire.urls import mask_url
-
-    if settings.agent_url:
-        return ", ".join(mask_url(url) for url in settings.agent_url)
-    if settings.agent_cmd:
-        return settings.agent_cmd
-    fault = f", fault {settings.agent_fault}" if settings.agent_fault else ""
-    return f"stock bot, scripted model{fault}"
-
-
-def configure_worker(node: Any) -> None:
-    """xdist: tell a worker the run's folder."""
-    if node.config.stash.get(SELECTION, None) is not None:
-        node.workerinput[WORKER_KEY] = str(run_folder(node.config))
-
-
-def summarise(terminalreporter: pytest.TerminalReporter) -> None:
-    """Merge what the workers wrote, then name the folder."""
-    config = terminalreporter.config
-    folder = run_folder(config)
-    if not folder.is_dir():
-        return
-    merge(folder)
-    shown = folder
-    if folder.is_relative_to(config.invocation_params.dir):
-        shown = folder.relative_to(config.invocation_params.dir)
-    terminalreporter.write_line(f"voiceeval: results in {shown}")
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Run the user's own `call` tests once for each selected scenario."""
+        if "call" not in metafunc.fixturenames or isinstance(metafunc.definition, ScenarioItem):
+            return
+        marks = metafunc.definition.iter_markers("voiceeval")
+        if not any("scenario" in mark.kwargs for mark in marks):
+            metafunc.parametrize("voice_scenario", self._selection.names, indirect=True)

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import difflib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_voiceeval.plugin.ids import SEPARATOR, ItemNames, may_be_item, pack_folder_of
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pytest_voiceeval.plugin.options import Settings
 
-SEPARATOR = "::"
+
+@dataclass(frozen=True, slots=True)
+class ScenarioId:
+    """What stands on the two sides of the first `::` in an item's id."""
+
+    domain: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selected scenarios by domain, both in the order in which they were asked for."""
+    """Selected scenarios by domain, both in the order in which they were asked for.
 
-    by_domain: dict[str, tuple[str, ...]]
+    Attributes:
+        by_domain: full names.
+        variants: of a scenario asked for as `domain::name[parameters]`, only these parameters.
+    """
+
+    by_domain: Mapping[str, tuple[str, ...]]
+    variants: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -28,29 +43,60 @@ class Selection:
         return tuple(name for names in self.by_domain.values() for name in names)
 
 
-def split_arguments(config: pytest.Config) -> tuple[list[str], list[str]]:
+def short_name(domain: str, name: str) -> str:
+    """A scenario's name inside its domain: what its item is called."""
+    return name.removeprefix(f"{domain}__")
+
+
+def split_arguments(config: pytest.Config) -> tuple[list[str], list[ScenarioId]]:
     """Part the command line's arguments into paths and scenario ids such as `domain::name`."""
     paths: list[str] = []
-    ids: list[str] = []
+    ids: list[ScenarioId] = []
     for argument in config.args:
-        (ids if _is_scenario_id(config, argument) else paths).append(argument)
+        found = _scenario_id(config.invocation_params.dir, argument)
+        if found is None:
+            paths.append(argument)
+        else:
+            ids.append(found)
     return paths, ids
 
 
-def _is_scenario_id(config: pytest.Config, argument: str) -> bool:
-    head, separator, _ = argument.partition(SEPARATOR)
-    if not separator or (config.invocation_params.dir / head).exists():
-        return False
+def _scenario_id(base: Path, argument: str) -> ScenarioId | None:
+    """Read an argument as pytest shows an id, or as an editor does, which names the file too."""
+    if not may_be_item(base, argument):
+        return None
+    head, _, name = argument.partition(SEPARATOR)
+    path = base / head
+    if path.is_file():
+        pack = pack_folder_of(path)
+        asked = ScenarioId(pack.name if pack else "", name)
+        return asked if _is_domain(asked.domain) and _Asked().find(asked) else None
     # pytest shows ids relative to the current directory, so `../domain::name` is pasted too
-    domain = Path(head).name
-    if not domain.isidentifier() or domain.endswith(".py"):
+    asked = ScenarioId(Path(head).name, name)
+    return asked if _is_domain(asked.domain) or _is_misspelled(path, asked.domain) else None
+
+
+def _is_domain(name: str) -> bool:
+    from pytest_voiceeval.packs import PackError, list_packs
+    from pytest_voiceeval.scenario.registry import UnknownDomain, scenarios_of
+
+    if any(pack.domain == name for pack in list_packs()):
+        return True
+    try:
+        return bool(scenarios_of(name))  # a conftest may register a domain without a pack
+    except (UnknownDomain, PackError):
         return False
+
+
+def _is_misspelled(path: Path, name: str) -> bool:
+    """Whether pytest could only say that there is no such file, where we know a close domain."""
     from pytest_voiceeval.packs import list_packs
 
-    return any(pack.domain == domain for pack in list_packs())
+    known = [pack.domain for pack in list_packs()]
+    return not path.exists() and bool(difflib.get_close_matches(name, known))
 
 
-def resolve(settings: Settings, ids: Iterable[str]) -> Selection | None:
+def resolve(settings: Settings, ids: Iterable[ScenarioId]) -> Selection | None:
     """Turn options and ids into scenarios; None when the run selects none.
 
     Raises:
@@ -59,31 +105,81 @@ def resolve(settings: Settings, ids: Iterable[str]) -> Selection | None:
     from pytest_voiceeval.packs import PackError
     from pytest_voiceeval.scenario.registry import RegistryError
 
-    wanted = [*settings.scenarios, *ids]
-    if not settings.domain and not wanted:
-        return None
+    asked = _Asked()
     try:
-        return Selection(_group(settings.domain, wanted))
+        for domain in settings.domain:
+            asked.add_domain(domain)
+        for text in settings.scenarios:
+            asked.add_text(text)
+        for one in ids:
+            asked.add_id(one)
     except (PackError, RegistryError) as error:
         raise pytest.UsageError(str(error)) from error
+    return asked.selection()
 
 
-def _group(domains: Iterable[str], wanted: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    from pytest_voiceeval.scenario.registry import scenarios_of
+class _Asked:
+    """Gathers what was asked for; a scenario named twice is still one."""
 
-    chosen: dict[str, dict[str, None]] = {}
-    for domain in domains:
-        chosen.setdefault(domain, {}).update(dict.fromkeys(scenarios_of(domain)))
-    for text in wanted:
-        domain, name = _find(text)
-        chosen.setdefault(domain, {})[name] = None
-    return {domain: tuple(names) for domain, names in chosen.items()}
+    def __init__(self) -> None:
+        self._chosen: dict[str, dict[str, None]] = {}
+        self._whole: set[str] = set()
+        self._variants: dict[str, set[str]] = {}
+        self._named: dict[str, tuple[ItemNames, dict[str, str]]] = {}
 
+    def selection(self) -> Selection | None:
+        """All that was added, None if nothing was."""
+        by_domain = {domain: tuple(names) for domain, names in self._chosen.items()}
+        variants = {
+            name: frozenset(only)
+            for name, only in self._variants.items()
+            if name not in self._whole
+        }
+        return Selection(by_domain, variants) if by_domain else None
 
-def _find(text: str) -> tuple[str, str]:
-    """Domain and full name of `domain::name`, `domain__name` or a name without a domain."""
-    from pytest_voiceeval.scenario.registry import domain_of, require_scenario_name
+    def add_domain(self, domain: str) -> None:
+        """Add every scenario of a domain."""
+        from pytest_voiceeval.scenario.registry import scenarios_of
 
-    head, separator, short = text.partition(SEPARATOR)
-    name = require_scenario_name(f"{Path(head).name}__{short}" if separator else text)
-    return domain_of(name), name
+        self._chosen.setdefault(domain, {})
+        for name in scenarios_of(domain):
+            self._add(domain, name)
+
+    def add_text(self, text: str) -> None:
+        """Add `domain::name`, `domain__name` or a name without a domain."""
+        from pytest_voiceeval.scenario.registry import domain_of, require_scenario_name
+
+        head, separator, name = text.partition(SEPARATOR)
+        if separator:
+            self.add_id(ScenarioId(Path(head).name, name))
+        else:
+            full = require_scenario_name(text)
+            self._add(domain_of(full), full)
+
+    def add_id(self, asked: ScenarioId) -> None:
+        """Add what an item's id names, or raise with the closest names."""
+        from pytest_voiceeval.scenario.registry import require_scenario_name
+
+        found = self.find(asked)
+        if found is None:
+            full = require_scenario_name(f"{asked.domain}__{asked.name}")
+            found = full, None
+        self._add(asked.domain, *found)
+
+    def find(self, asked: ScenarioId) -> tuple[str, str | None] | None:
+        """Full name and parameters of what an id names, None if there is no such scenario."""
+        from pytest_voiceeval.scenario.registry import scenarios_of
+
+        if asked.domain not in self._named:
+            shorts = {short_name(asked.domain, name): name for name in scenarios_of(asked.domain)}
+            self._named[asked.domain] = ItemNames(shorts), shorts
+        names, shorts = self._named[asked.domain]
+        found = names.find(asked.name)
+        return None if found is None else (shorts[found[0]], found[1])
+
+    def _add(self, domain: str, name: str, parameters: str | None = None) -> None:
+        self._chosen.setdefault(domain, {})[name] = None
+        if parameters is None:
+            self._whole.add(name)
+        else:
+            self._variants.setdefault(name, set()).add(parameters)

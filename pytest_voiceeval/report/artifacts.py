@@ -1,11 +1,20 @@
-"""The files of one call, under the names the reference harness gave them."""
+"""The files of one call, under the names the reference harness gave them.
+
+A call that broke off leaves everything that was measured of it, under the same names.
+"""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from pytest_voiceeval.report.metrics import metrics_of, transcript_metrics
+from pytest_voiceeval.call.prediction import prediction_of
+from pytest_voiceeval.report.bridge_log import bridge_log
+from pytest_voiceeval.report.conversation_log import conversation_log, seglst
+from pytest_voiceeval.report.files import write_json, write_text
+from pytest_voiceeval.report.metrics import metrics_of, transcript_of, unscored_metrics
+from pytest_voiceeval.report.trace import read_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,39 +23,82 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scenario.model import Scenario
 
 
-def write_call(folder: Path, scenario: Scenario, result: CallResult) -> None:
-    """Write everything about a scored call into `folder`."""
-    write_conversation(folder, scenario, result.conversation)
-    _write_json(folder / "metrics.json", metrics_of(result, str(folder)))
-    _write_json(folder / "final_agent_response.json", result.prediction)
-    hashes = {"db_hash": result.db_hash}
-    if result.conversation.user is not None:
-        hashes["user_db_hash"] = result.conversation.user.db_hash
-    lines = [f"{name}: {value}\n" for name, value in hashes.items() if value is not None]
-    if lines:
-        (folder / "final_scenario_db_hash.txt").write_text("".join(lines), encoding="utf-8")
+def write_call(folder: Path, scenario: Scenario, result: CallResult) -> CallResult:
+    """Write everything about a scored call into `folder`, which exists.
+
+    Returns:
+        The result with its folder, and a warning for whatever of the bot's own could not be used.
+    """
+    trace = read_trace(folder)
+    warnings = (*result.warnings, trace.warning) if trace.warning else result.warnings
+    result = replace(result, artifacts=folder, warnings=warnings)
+    write_json(folder / "metrics.json", metrics_of(result, str(folder), trace))
+    write_json(folder / "final_agent_response.json", result.prediction)
     if result.db_diff is not None and result.changes:
-        _write_json(folder / "db_diff.json", result.db_diff)
+        write_json(folder / "db_diff.json", result.db_diff)
     if result.db is not None:
-        _write_json(folder / "final_scenario_db.json", result.db)
+        write_json(folder / "final_scenario_db.json", result.db)
+    # the hash of what the agent sent counts more than the one it reported
+    agent = replace(result.conversation.agent, db_hash=result.db_hash)
+    _write_measured(folder, replace(result.conversation, agent=agent, warnings=warnings))
+    _write_scenario(folder, scenario)
+    return result
 
 
-def write_conversation(folder: Path, scenario: Scenario, conversation: Conversation) -> None:
-    """Write what was measured of a call, scored or not."""
-    scenario.save(folder / "scenario_config")
-    _write_json(folder / "transcript.json", transcript_metrics(conversation)["turns"])
+def write_unscored(
+    folder: Path, scenario: Scenario, conversation: Conversation, error: Exception
+) -> None:
+    """Write what was measured of a call that has no verdict, into `folder`, which exists."""
+    trace = read_trace(folder)
+    if trace.warning:
+        conversation = replace(conversation, warnings=(*conversation.warnings, trace.warning))
+    metrics = unscored_metrics(conversation, str(folder), error, trace)
+    write_json(folder / "metrics.json", metrics)
+    if conversation.agent.actions is not None or conversation.final_responses:
+        write_json(folder / "final_agent_response.json", prediction_of(conversation))
+    if conversation.agent.db is not None:
+        write_json(folder / "final_scenario_db.json", conversation.agent.db)
+    _write_measured(folder, conversation, f"{type(error).__name__}: {error}")
+    try:
+        _write_scenario(folder, scenario)
+    except Exception as problem:  # noqa: BLE001 - foreign code, and what was measured is on disk
+        write_text(folder / "scenario_config.error.txt", f"{type(problem).__name__}: {problem}\n")
+
+
+def _write_measured(folder: Path, conversation: Conversation, error: str | None = None) -> None:
+    write_json(folder / "transcript.json", transcript_of(conversation))
+    write_text(folder / "conversation_log.txt", conversation_log(conversation))
+    if conversation.transcript:
+        write_json(folder / "conversation_log.seglst.json", seglst(conversation))
+    write_text(folder / "bridge_log.txt", bridge_log(conversation, error))
+    _write_hashes(folder, conversation)
     _write_context(folder / "bot_logs_agent", conversation.agent)
     if conversation.user is not None:
         _write_context(folder / "bot_logs_user", conversation.user)
 
 
+def _write_hashes(folder: Path, conversation: Conversation) -> None:
+    user = conversation.user
+    hashes = {
+        "db_hash": conversation.agent.db_hash,
+        "user_db_hash": None if user is None else user.db_hash,
+    }
+    lines = [f"{name}: {value}\n" for name, value in hashes.items() if value is not None]
+    if lines:
+        write_text(folder / "final_scenario_db_hash.txt", "".join(lines))
+
+
 def _write_context(folder: Path, side: SideRecord) -> None:
     if side.context is not None:
         folder.mkdir(exist_ok=True)
-        _write_json(folder / "llm_context.json", side.context)
+        write_json(folder / "llm_context.json", side.context)
 
 
-def _write_json(path: Path, value: Any) -> None:
-    # lone surrogates in what an agent said must not cost the whole file
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
-    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+def _write_scenario(folder: Path, scenario: Scenario) -> None:
+    """Write `scenario_config/`, which appears when it is complete."""
+    unfinished = folder / ".scenario_config"
+    try:
+        scenario.save(unfinished)
+        unfinished.rename(folder / "scenario_config")
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)

@@ -2,23 +2,60 @@
 
 from __future__ import annotations
 
-from pytest_voiceeval.report.failure_text import (
-    clean,
-    footer,
-    process_log,
-    transcript,
-    wrap,
-)
+from typing import TYPE_CHECKING
+
+from pytest_voiceeval.report.characters import clean
+from pytest_voiceeval.report.failure_text import HEAD_LINES, footer
+from pytest_voiceeval.report.layout import Section, count, fit, wrap
+from pytest_voiceeval.report.transcript_text import transcript_lines
+from pytest_voiceeval.report.verdict_text import log_sections, notes_sections, without_log
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_voiceeval.call.result import Conversation
+
+MESSAGE_LINES = 10
 
 
-def render_error(error: Exception, *, nodeid: str, artifacts: str) -> str:
-    """The cause in words, the transcript until then, and where the rest lies."""
+def render_error(
+    error: Exception, *, nodeid: str, artifacts: str | None, options: Sequence[str] = ()
+) -> str:
+    """The cause in words, the transcript until then, and where the rest lies.
+
+    Args:
+        error: Why there is no verdict; a `CallError` brings its code and the conversation.
+        nodeid: The pytest item, as it is typed on the command line.
+        artifacts: Folder of the call's files, as a reader would type it.
+        options: Command-line arguments that the command for a rerun repeats.
+    """
+    conversation: Conversation | None = getattr(error, "conversation", None)
+    sections = [Section((*_cause(error, conversation), *_progress(conversation)))]
+    lines = fit([*sections, *_measured(conversation)], HEAD_LINES)
+    if conversation is not None and conversation.started_at:
+        lines += transcript_lines(conversation)
+    return clean("\n".join([*lines, *footer(nodeid, artifacts, options)]))
+
+
+def _cause(error: Exception, conversation: Conversation | None) -> list[str]:
     code = getattr(error, "code", type(error).__name__)
-    first, *rest = (str(error) or type(error).__name__).splitlines()
-    lines = wrap(f"{code}: {first}", indent=2)
+    text = without_log(str(error), conversation) or type(error).__name__
+    first, *rest = text.splitlines()
+    lines = list(wrap(f"{code}: {first}", limit=MESSAGE_LINES))
     for paragraph in rest:
-        lines += wrap(f"  {paragraph}", indent=4)
-    conversation = getattr(error, "conversation", None)
-    if conversation is not None:
-        lines += process_log(conversation) + transcript(conversation.transcript)
-    return clean("\n".join([*lines, *footer(nodeid, artifacts)]))
+        lines += wrap(paragraph, lead="  ", indent=4)
+    return lines[:MESSAGE_LINES]
+
+
+def _progress(conversation: Conversation | None) -> list[str]:
+    """How far the call came: an error says nothing about the agent."""
+    if conversation is None or not conversation.started_at:
+        return ["not measured: the call never began"]
+    turns = count(conversation.agent_turns, "agent turn")
+    return [f"not measured: the call broke off after {turns}, {conversation.duration:.1f} s"]
+
+
+def _measured(conversation: Conversation | None) -> list[Section]:
+    if conversation is None:
+        return []
+    return [*log_sections(conversation), *notes_sections(conversation.warnings)]

@@ -1,33 +1,34 @@
-"""`metrics.json`: one call in the keys that readers of the reference harness know."""
+"""`metrics.json`: one call in the keys that readers of the reference harness know.
+
+Where its format wants a number and none was measured (`token_usage`, `latency_stats`), the number
+is 0 and a key beside it says so (`token_usage_reported`, `count`). Everything else that is unknown
+is null or absent.
+"""
 
 from __future__ import annotations
 
 import math
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.result import CallResult, Conversation, EndReason, Utterance
+from pytest_voiceeval.call.result import EndReason
+from pytest_voiceeval.report.clock import wall_clock
+from pytest_voiceeval.report.conversation_log import stop_reason
+from pytest_voiceeval.report.results_file import error_of
+from pytest_voiceeval.scoring.signals import NOT_APPLICABLE, SuccessSignal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-NOT_APPLICABLE = "N/A"
+    from pytest_voiceeval.call.result import CallResult, Conversation, Utterance
+    from pytest_voiceeval.report.trace import Trace
 
 
-def metrics_of(result: CallResult, directory: str) -> dict[str, Any]:
+def metrics_of(result: CallResult, directory: str, trace: Trace | None = None) -> dict[str, Any]:
     """The content of `metrics.json`; optional keys are absent, as in the reference."""
-    conversation = result.conversation
     metrics: dict[str, Any] = {
-        **transcript_metrics(conversation),
-        "scenario_name": result.scenario,
-        "scenario_directory": directory,
-        "scenario_duration": result.duration,
-        "stop_reason": stop_reason(result.end_reason),
-        "end_reason": str(result.end_reason),
-        "end_detail": result.end_detail,
+        **_measured(result.conversation, directory),
         "clean_exit": result.end_reason is EndReason.EXIT,
-        "is_action_match": _or_not_applicable(result.signals.get(_signal("is_action_match"))),
-        "token_usage": _token_usage(result),
+        "is_action_match": _or_not_applicable(result.signals.get(SuccessSignal.ACTION_MATCH)),
         "success_breakdown": {key: [str(s) for s in v] for key, v in result.breakdown.items()},
         "is_successful": _or_not_applicable(result.passed),
         "warnings": list(result.warnings),
@@ -36,7 +37,7 @@ def metrics_of(result: CallResult, directory: str) -> dict[str, Any]:
         metrics["insufficient_agent_turns"] = True
     if result.expected_hash is not None:
         metrics["db_state_expected_hash"] = result.expected_hash
-        metrics["db_state_match"] = result.signals.get(_signal("db_state_match"))
+        metrics["db_state_match"] = result.signals.get(SuccessSignal.DB_STATE_MATCH)
         metrics["db_state_actual_hash"] = result.db_hash
     if result.assertion_verdicts:
         verdicts = [dict(verdict) for verdict in result.assertion_verdicts]
@@ -44,24 +45,65 @@ def metrics_of(result: CallResult, directory: str) -> dict[str, Any]:
         metrics["db_state_assertion_pass_rate"] = _rate([v["passed"] for v in verdicts])
     if result.task_passed is not None:
         metrics["is_task_successful"] = result.task_passed
+    if trace is not None and trace.present:
+        metrics["trace_metrics"] = trace.content
     return metrics
 
 
-def transcript_metrics(conversation: Conversation) -> dict[str, Any]:
-    """Turns and latencies of a conversation, scored or not."""
+def unscored_metrics(
+    conversation: Conversation, directory: str, error: Exception, trace: Trace | None = None
+) -> dict[str, Any]:
+    """What was measured of a call that has no verdict: the same keys, verdicts null."""
+    metrics = {
+        **_measured(conversation, directory),
+        "clean_exit": None,
+        "is_action_match": None,
+        "is_successful": None,
+        "error": error_of(error),
+        "warnings": list(conversation.warnings),
+    }
+    if trace is not None and trace.present:
+        metrics["trace_metrics"] = trace.content
+    return metrics
+
+
+def _measured(conversation: Conversation, directory: str) -> dict[str, Any]:
+    """The figures of a conversation, scored or not."""
     latencies = _latencies(conversation)
+    reason = conversation.end_reason
+    began = bool(conversation.started_at)
     return {
         "total_turns": len(conversation.transcript),
-        "duration_seconds": conversation.duration,
+        "duration_seconds": conversation.duration if began or reason else None,
         "turns": [_turn(conversation, utterance) for utterance in conversation.transcript],
         "latency_stats": latency_stats([entry["latency_ms"] for entry in latencies]),
         "latencies": latencies,
+        "greeting_latency_ms": _greeting_latency(conversation),
+        "scenario_name": conversation.scenario,
+        "scenario_directory": directory,
+        "scenario_duration": conversation.elapsed,
+        "stop_reason": stop_reason(reason),
+        "end_reason": None if reason is None else str(reason),
+        "end_detail": conversation.end_detail,
+        "agent_turns": conversation.agent_turns,
+        "model_runs": conversation.agent.model_runs or None,
+        "token_usage": _token_usage(conversation),
+        "token_usage_reported": _token_usage_reported(conversation),
     }
 
 
-def stop_reason(reason: EndReason) -> str:
-    """The reference's two words for how a call ended."""
-    return "[EXIT]" if reason is EndReason.EXIT else "[TIMEOUT]"
+def transcript_of(conversation: Conversation) -> list[dict[str, Any]]:
+    """The utterances with all that is known of them."""
+    return [
+        {
+            **_turn(conversation, utterance),
+            "turn": utterance.turn,
+            "start": utterance.start,
+            "end": utterance.end,
+            "partial": utterance.partial,
+        }
+        for utterance in conversation.transcript
+    ]
 
 
 def latency_stats(values: Sequence[float]) -> dict[str, float]:
@@ -80,41 +122,46 @@ def latency_stats(values: Sequence[float]) -> dict[str, float]:
     }
 
 
+def caller_latencies(conversation: Conversation) -> list[float]:
+    """Milliseconds from each line of the caller to the first word of the answer."""
+    return [entry["latency_ms"] for entry in _latencies(conversation)]
+
+
 def _turn(conversation: Conversation, utterance: Utterance) -> dict[str, Any]:
     return {
-        "timestamp": _timestamp(conversation.started_at, utterance.end),
+        "timestamp": wall_clock(conversation, utterance.end),
         "role": utterance.role,
         "text": utterance.text,
     }
 
 
-def _timestamp(started_at: str, seconds: float) -> str:
-    if not started_at:
-        return ""
-    return (datetime.fromisoformat(started_at) + timedelta(seconds=seconds)).isoformat()
-
-
 def _latencies(conversation: Conversation) -> list[dict[str, Any]]:
-    """Text latency: from our message to the first text of the agent's turn."""
+    """Answers to the caller only: what answers the harness's kickoff is the greeting."""
     said = {
         (utterance.role, utterance.turn): utterance.text for utterance in conversation.transcript
     }
     return [
         {
-            "user_transcript": said.get(("user", latency.turn), ""),
+            "user_transcript": said["user", latency.turn],
             "agent_transcript": said.get(("agent", latency.turn), ""),
             "latency_ms": latency.first_text * 1000,
         }
         for latency in conversation.latencies
-        if latency.first_text is not None
+        if latency.first_text is not None and ("user", latency.turn) in said
     ]
 
 
-def _token_usage(result: CallResult) -> dict[str, Mapping[str, int]]:
-    sides: tuple[Any, ...] = ("agent", "user")
-    usage: dict[str, Mapping[str, int]] = {}
-    for side in sides:
-        tokens = result.tokens.get(side)
+def _greeting_latency(conversation: Conversation) -> float | None:
+    """Milliseconds from the kickoff to the agent's first word."""
+    first = next((latency for latency in conversation.latencies if latency.turn == 1), None)
+    return None if first is None or first.first_text is None else first.first_text * 1000
+
+
+def _token_usage(conversation: Conversation) -> dict[str, dict[str, int]]:
+    user = conversation.user
+    usage: dict[str, dict[str, int]] = {}
+    sides = (("agent", conversation.agent.tokens), ("user", user.tokens if user else None))
+    for side, tokens in sides:
         usage[side] = {
             "n_calls": tokens.calls if tokens else 0,
             "prompt": tokens.prompt if tokens else 0,
@@ -123,15 +170,17 @@ def _token_usage(result: CallResult) -> dict[str, Mapping[str, int]]:
     return usage
 
 
+def _token_usage_reported(conversation: Conversation) -> dict[str, bool]:
+    user = conversation.user
+    return {
+        "agent": conversation.agent.tokens is not None,
+        "user": user is not None and user.tokens is not None,
+    }
+
+
 def _or_not_applicable(verdict: bool | None) -> bool | str:
     return NOT_APPLICABLE if verdict is None else verdict
 
 
 def _rate(verdicts: Sequence[bool]) -> float:
     return sum(verdicts) / len(verdicts)
-
-
-def _signal(name: str) -> Any:
-    from pytest_voiceeval.scoring.signals import SuccessSignal
-
-    return SuccessSignal(name)

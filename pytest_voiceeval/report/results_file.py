@@ -1,4 +1,8 @@
-"""`results.jsonl`: one line per call, appended when the call ends. See docs/results.md."""
+"""`results.jsonl`: one line per call, appended when the call ends. See docs/results.md.
+
+Every process of a run writes its own file; several runs may use one folder at the same time. Lines
+are never mixed: each is written in one piece, under a lock, and never after half a line.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from pytest_voiceeval.report.files import json_text, locked
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_voiceeval.call.result import CallResult, Conversation
@@ -15,8 +21,13 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 RESULTS_FILE = "results.jsonl"
 
+# JSON allows them inside a text, but many a reader of lines takes them for the end of one
+_LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
 
-def scored_line(result: CallResult) -> dict[str, Any]:
+Line = dict[str, Any]
+
+
+def scored_line(result: CallResult) -> Line:
     """What is known of a call that was scored."""
     outcome = {True: "passed", False: "failed", None: "skipped"}[result.passed]
     return {
@@ -34,31 +45,33 @@ def scored_line(result: CallResult) -> dict[str, Any]:
     }
 
 
-def error_line(scenario: str, domain: str, error: Exception) -> dict[str, Any]:
+def error_line(scenario: str, domain: str, error: Exception) -> Line:
     """What is known of a call that could not be scored: nothing measured is lost."""
     conversation = getattr(error, "conversation", None)
     line = conversation_line(conversation) if conversation is not None else {}
+    known = {"scenario": scenario, "domain": domain, **line}
+    return {**known, "outcome": "error", "error": error_of(error)}
+
+
+def error_of(error: Exception) -> dict[str, str]:
+    """Why a call has no verdict: a stable code, the type, and the text for people."""
     return {
-        "scenario": scenario,
-        "domain": domain,
-        **line,
-        "outcome": "error",
-        "error": {
-            "code": getattr(error, "code", "internal"),
-            "type": type(error).__name__,
-            "message": str(error) or type(error).__name__,
-        },
+        "code": str(getattr(error, "code", "internal")),
+        "type": type(error).__name__,
+        "message": str(error) or type(error).__name__,
     }
 
 
-def conversation_line(conversation: Conversation) -> dict[str, Any]:
+def conversation_line(conversation: Conversation) -> Line:
     """The figures of a conversation, scored or not."""
     reason = conversation.end_reason
+    began = bool(conversation.started_at)
     return {
         "scenario": conversation.scenario,
         "domain": conversation.domain,
         "started_at": conversation.started_at or None,
-        "duration": round(conversation.duration, 6),
+        "duration": round(conversation.duration, 6) if began else None,
+        "elapsed": round(conversation.elapsed, 6),
         "end_reason": None if reason is None else str(reason),
         "end_detail": conversation.end_detail,
         "agent_turns": conversation.agent_turns,
@@ -66,14 +79,8 @@ def conversation_line(conversation: Conversation) -> dict[str, Any]:
 
 
 def append(folder: Path, worker: str, line: Mapping[str, Any]) -> None:
-    """Add one line to this worker's own file, in a single write."""
-    text = json.dumps({"schema_version": SCHEMA_VERSION, **line}, ensure_ascii=False, default=str)
-    data = (text + "\n").encode("utf-8", "backslashreplace")
-    descriptor = os.open(worker_file(folder, worker), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        os.write(descriptor, data)
-    finally:
-        os.close(descriptor)
+    """Add one line to this process's own file."""
+    _write(worker_file(folder, worker), [{"schema_version": SCHEMA_VERSION, **line}])
 
 
 def worker_file(folder: Path, worker: str) -> Path:
@@ -82,26 +89,53 @@ def worker_file(folder: Path, worker: str) -> Path:
 
 
 def merge(folder: Path) -> None:
-    """Move the lines of all workers into `results.jsonl`, in the order of their start."""
-    parts = sorted(folder.glob("results.*.jsonl"))
-    if not parts:
-        return
-    lines = [line for part in parts for line in _lines(part)]
-    lines.sort(key=lambda line: (line.get("started_at") or "", line.get("nodeid") or ""))
-    whole = folder / RESULTS_FILE
-    with whole.open("a", encoding="utf-8") as file:
-        file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    for part in parts:
-        part.unlink()
+    """Move the lines of all workers into `results.jsonl`, in the order of their start.
+
+    Parts that an earlier run left behind, because it was killed, are moved too.
+    """
+    for part in sorted(folder.glob("results.*.jsonl")):
+        with locked(part) as file:
+            lines = sorted(_parse(file), key=_position)
+            if lines:
+                _write(folder / RESULTS_FILE, lines)
+            part.unlink()
 
 
-def _lines(path: Path) -> Iterable[dict[str, Any]]:
-    for text in path.read_text(encoding="utf-8").splitlines():
+def read(folder: Path) -> list[Line]:
+    """All calls of a folder, merged or not, by their start; calls that never began come last."""
+    found: dict[str, Line] = {}
+    for path in sorted(folder.glob("results*.jsonl")):
+        with path.open("rb") as file:
+            # a merge cut short leaves a line in two files
+            found |= {json_text(line): line for line in _parse(file)}
+    return sorted(found.values(), key=_position)
+
+
+def _position(line: Line) -> tuple[bool, str]:
+    return line.get("started_at") is None, str(line.get("started_at"))
+
+
+def _write(path: Path, lines: Sequence[Mapping[str, Any]]) -> None:
+    text = "".join(json_text(line).translate(_LINE_ENDS) + "\n" for line in lines)
+    data = text.encode("utf-8", "backslashreplace")
+    with locked(path) as file:
+        end = file.seek(0, os.SEEK_END)
+        if end and os.pread(file.fileno(), 1, end - 1) != b"\n":
+            # a process killed while it wrote left half a line
+            data = b"\n" + data
+        file.write(data)
+        file.flush()
+
+
+def _parse(file: Any) -> Iterator[Line]:
+    for data in file:
         try:
-            yield json.loads(text)
+            line = json.loads(data)
         except ValueError:
-            # a worker killed while it wrote leaves half a line; the others stay readable
+            # half a line: the others stay readable
             continue
+        if isinstance(line, dict):
+            yield line
 
 
 def _tokens(tokens: Any) -> dict[str, int] | None:

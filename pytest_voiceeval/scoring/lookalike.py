@@ -6,7 +6,7 @@ import unicodedata
 from typing import Any, Final
 
 _TYPE_NAMES: Final = {
-    bool: "true/false",
+    bool: "boolean",
     int: "number",
     float: "number",
     str: "text",

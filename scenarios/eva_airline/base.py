@@ -118,6 +118,11 @@ class EvaAirlineBaseScenario(Scenario):
         """Calls the record says must not be made."""
         return self._parsed("forbidden_calls", parse_calls) or ()
 
+    @cached_property
+    def reference_answer(self) -> Any:
+        """Recorded actions the record asks for, where the database cannot show what was done."""
+        return self.record.get("reference_answer")
+
     def _parsed(self, key: str, parse: Callable[[Any, str], T]) -> T | None:
         if self.record.get(key) is None:
             return None

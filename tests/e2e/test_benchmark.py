@@ -73,7 +73,7 @@ def test_a_wrong_amount_fails_and_is_named(
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "db_state_match: the final database differs in 1 place",
+            "database differs in 1 place (refunds)",
             f"  refunds / * / refund_amount: {right:g} → {right + 1:g}",
             "last written by:",
             f"  turn * process_refund(*refund_amount={right + 1:g}*",

@@ -61,5 +61,9 @@ def test_an_agent_that_dies_in_the_first_call_does_not_end_the_run(run: Run) -> 
     result = run("--domain", "eva_airline", "--agent-cmd", command)
     result.assert_outcomes(failed=5)
     result.stdout.fnmatch_lines(
-        ["agent_gone*", "*process ended with exit code 13; the last lines*", "*simulated fault*"]
+        [
+            "agent's process exited with code 13 in *",
+            "*; the last lines of its log:",
+            "*simulated fault*",
+        ]
     )

@@ -34,14 +34,48 @@ EXPECTED = {
 }
 
 SAYS = {
-    "wrong-field": ["*refund_amount: 356 → 357", "last written by:", "  turn * process_refund(*"],
-    "missing-call": ["database (expected → actual):", '*status: "cancelled" → "confirmed"'],
-    "extra-write": ["database (expected → actual):", "*absent*"],
-    "never-exits": ["clean_exit (caller_hangup): the agent did not end the call*"],
-    "hangs": ["agent_silent*", "*for 5 s (turn_silence) in turn 5*"],
-    "crashes": ["*process ended with exit code 13; the last lines of its log:*"],
-    "do-nothing": ["*database*"],
-    "garbage": ["protocol_failed: the agent broke the protocol*"],
+    "wrong-field": [
+        "database differs in 1 place (refunds)",
+        "failed: db_state_match; passed: clean_exit",
+        "  refunds / REF-N4WZ8C-001 / refund_amount: 356 → 357",
+        "last written by:",
+        "  turn * process_refund(*",
+    ],
+    "missing-call": [
+        "database differs in 3 places (*)",
+        "database (expected → actual):",
+        '  reservations / N4WZ8C / status: "cancelled" → "confirmed"',
+        "  no call wrote journeys / FL_LQ846_20260602",
+    ],
+    "extra-write": [
+        "database differs in 1 place (travel_credits)",
+        "  travel_credits / TCN4WZ8CPAX:",
+        "      absent → {amount: *",
+        "last written by:",
+        "  turn * issue_travel_credit(*",
+    ],
+    "never-exits": [
+        "agent did not end the call, the caller hung up",
+        "ended: caller_hangup after *",
+    ],
+    "hangs": [
+        "agent fell silent: no sign of the agent for 5 s (turn_silence)*",
+        "the caller had said: *",
+        "no call wrote refunds / *",
+    ],
+    "crashes": [
+        "agent's process exited with code 13 in turn *",
+        "the agent's process exited with code 13; the last lines of its log:",
+        "*simulated fault*",
+    ],
+    "do-nothing": [
+        "stalled: only * of the agent (see --min-agent-turns)",
+        "no call wrote refunds / REF-N4WZ8C-001, *",
+    ],
+    "garbage": [
+        "protocol_failed: the agent broke the protocol*",
+        "not measured: the call broke off after * agent turns, * s",
+    ],
 }
 
 
@@ -88,7 +122,7 @@ def test_failure_text_fits_eighty_columns_and_one_screen(run: Run) -> None:
     )
     end = next(i for i, line in enumerate(text) if line.startswith("voiceeval: results"))
     assert max(map(len, text[start:end])) <= 80
-    heads = [i for i, line in enumerate(text) if line.startswith("db_state_match")]
+    heads = [i for i, line in enumerate(text) if line.startswith("database differs in ")]
     ends = [i for i, line in enumerate(text) if line.startswith("transcript")]
     assert len(heads) == len(ends) == 4
     assert all(end - head <= 25 for head, end in zip(heads, ends, strict=True))

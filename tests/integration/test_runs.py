@@ -28,7 +28,8 @@ def test_a_fresh_install_is_green(run: Run, results: Results, extra: list[str]) 
     result = run("--domain", "eva_airline", *extra)
     result.assert_outcomes(passed=5)
     result.stdout.fnmatch_lines(["voiceeval: results in out"])
-    lines = results()
+    # a call whose item another worker steals has run here, too
+    lines = [line for line in results() if line["reported"]]
     assert sorted(line["outcome"] for line in lines) == ["passed"] * 5
     assert len({line["nodeid"] for line in lines}) == 5
     assert all(line["db_hash"] == line["expected_hash"] for line in lines)
@@ -156,7 +157,7 @@ def test_too_few_turns_are_stalled_and_zero_switches_it_off(run: Run, results: R
     item = "eva_airline::escalation_edge_case"
     result = run(item, "--agent-fault", "do-nothing", "--min-agent-turns", "5")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["stalled: only * turns of the agent (see --min-agent-turns)"])
+    result.stdout.fnmatch_lines(["stalled: only * of the agent (see --min-agent-turns)"])
     [line] = results()
     assert line["stalled"] is True
     run(item, "--agent-fault", "do-nothing", "--min-agent-turns", "0").assert_outcomes(passed=1)
@@ -167,4 +168,4 @@ def test_the_time_limit_of_a_call(run: Run, results: Results) -> None:
     result.assert_outcomes(failed=1)
     [line] = results()
     assert line["end_reason"] == "timeout"
-    result.stdout.fnmatch_lines(["*db_state_match, clean_exit (timeout): *"])
+    result.stdout.fnmatch_lines(["time limit reached before the agent ended the call; *"])

@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.integration.conftest import Run
+from tests.integration.inner import look
+from tests.integration.packs import write_pack
+
+__all__ = ["look"]
 
 SEEDS = [
     "voluntary_date_change",
@@ -27,9 +31,9 @@ def test_a_plain_run_collects_nothing_of_ours(pytester: pytest.Pytester, run: Ru
     assert not (pytester.path / "out").exists()
 
 
-def test_a_domain_is_its_scenarios_and_nothing_else(pytester: pytest.Pytester, run: Run) -> None:
+def test_a_domain_is_its_scenarios_and_nothing_else(pytester: pytest.Pytester, look: Run) -> None:
     pytester.makepyfile("def test_mine(): pass")
-    result = run("--domain", "eva_airline", "--collect-only", "-q")
+    result = look("--domain", "eva_airline", "-q")
     assert collected(result) == [f"eva_airline::{name}" for name in SEEDS]
     assert not (pytester.path / "out").exists()
 
@@ -51,28 +55,28 @@ def test_a_domain_is_its_scenarios_and_nothing_else(pytester: pytest.Pytester, r
         ),
     ],
 )
-def test_one_scenario(run: Run, arguments: list[str]) -> None:
-    result = run(*arguments, "--collect-only", "-q")
+def test_one_scenario(look: Run, arguments: list[str]) -> None:
+    result = look(*arguments, "-q")
     assert collected(result) == ["eva_airline::cancellation_refund"]
 
 
 def test_paths_given_run_only_those_with_their_call_tests_once_per_scenario(
-    pytester: pytest.Pytester, run: Run
+    pytester: pytest.Pytester, look: Run
 ) -> None:
     pytester.makepyfile(
         test_calls="def test_call(call): pass\ndef test_other(): pass",
         test_elsewhere="def test_never(): pass",
     )
-    result = run("--domain", "eva_airline", "test_calls.py", "--collect-only", "-q")
+    result = look("--domain", "eva_airline", "test_calls.py", "-q")
     assert collected(result) == [
         *(f"test_calls.py::test_call[eva_airline__{name}]" for name in SEEDS),
         "test_calls.py::test_other",
     ]
 
 
-def test_ids_and_paths_together(pytester: pytest.Pytester, run: Run) -> None:
+def test_ids_and_paths_together(pytester: pytest.Pytester, look: Run) -> None:
     pytester.makepyfile(test_calls="def test_call(call): pass")
-    result = run("eva_airline::cancellation_refund", "test_calls.py", "--collect-only", "-q")
+    result = look("eva_airline::cancellation_refund", "test_calls.py", "-q")
     assert collected(result) == [
         "test_calls.py::test_call[eva_airline__cancellation_refund]",
         "eva_airline::cancellation_refund",
@@ -128,26 +132,203 @@ def test_ids_and_paths_together(pytester: pytest.Pytester, run: Run) -> None:
         ),
     ],
 )
-def test_wrong_options_are_one_usage_error(run: Run, arguments: list[str], message: str) -> None:
-    result = run(*arguments)
+def test_wrong_options_are_one_usage_error(look: Run, arguments: list[str], message: str) -> None:
+    result = look(*arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*ERROR: {message}"])
 
 
-def test_a_wrong_ini_value_names_its_key(pytester: pytest.Pytester, run: Run) -> None:
+def test_a_wrong_ini_value_names_its_key(pytester: pytest.Pytester, look: Run) -> None:
     pytester.makeini("[pytest]\nvoiceeval_agent_fault = sleeps")
-    result = run("--domain", "eva_airline")
+    result = look("--domain", "eva_airline")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*ini key voiceeval_agent_fault: 'sleeps' is not one of*"])
 
 
 def test_ini_keys_are_defaults_and_the_command_line_wins(
-    pytester: pytest.Pytester, run: Run
+    pytester: pytest.Pytester, look: Run
 ) -> None:
     pytester.makeini("[pytest]\nvoiceeval_scenarios =\n    eva_airline::cancellation_refund")
-    assert collected(run("--collect-only", "-q")) == ["eva_airline::cancellation_refund"]
-    result = run("--scenarios", "eva_airline::irrops_cancellation", "--collect-only", "-q")
+    assert collected(look("-q")) == ["eva_airline::cancellation_refund"]
+    result = look("--scenarios", "eva_airline::irrops_cancellation", "-q")
     assert collected(result) == ["eva_airline::irrops_cancellation"]
+
+
+def test_a_misspelled_domain_in_an_id_is_named(look: Run) -> None:
+    result = look("eva_airlne::cancellation_refund")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*no domain named 'eva_airlne'; did you mean 'eva_airline'?"])
+
+
+def test_an_id_that_is_nothing_of_ours_is_left_to_pytest(look: Run) -> None:
+    result = look("nowhere::at_all")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*file or directory not found: nowhere::at_all"])
+
+
+ODD = ["two words", "naïve", "1.2-3", "日本"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        pytest.param(["--domain=shop"], ODD, id="all"),
+        pytest.param(["shop::two words"], ["two words"], id="blank"),
+        pytest.param(["shop::nai\u0308ve"], ["naïve"], id="accent typed in two parts"),
+        pytest.param(["shop::日本", "shop::1.2-3"], ["日本", "1.2-3"], id="two ids in their order"),
+        pytest.param(["shop::1.2-3", "--domain=shop"], ODD, id="id and its domain"),
+        pytest.param(["--domain=shop", "-k", "two_words or naïve"], ODD[:2], id="-k"),
+        pytest.param(["--domain=shop", "-k", "shop__1.2-3"], ["1.2-3"], id="-k full name"),
+        pytest.param(["scenarios/shop::naïve"], ["naïve"], id="folder of the pack"),
+        pytest.param(["scenarios/shop/__init__.py::naïve"], ["naïve"], id="file of the scenario"),
+    ],
+)
+def test_names_of_all_kinds(
+    pytester: pytest.Pytester, look: Run, arguments: list[str], names: list[str]
+) -> None:
+    write_pack(pytester.path, ODD)
+    result = look(*arguments, "-q")
+    assert [line for line in result.outlines if "::" in line] == [f"shop::{name}" for name in names]
+
+
+def test_an_id_as_an_editor_has_it(pytester: pytest.Pytester, look: Run) -> None:
+    """By the absolute path of the file that defines it, which discovery has told."""
+    pack = write_pack(pytester.path, ["apples"])
+    pytester.makeconftest(
+        """
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                print(f"{item.path}::{item.name} {item.location[1] + 1}")
+        """
+    )
+    line = (pack / "__init__.py").read_text("utf-8").splitlines().index("@register_eval_scenario")
+    shown = f"{pack / '__init__.py'}::apples"
+    result = look("--domain", "shop", "-q", "-s")
+    result.stdout.fnmatch_lines([f"{shown} {line + 1}"])
+    assert collected(look(shown, "-q")) == ["shop::apples"]
+
+
+def test_ids_do_not_depend_on_the_hash_seed(
+    pytester: pytest.Pytester, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_pack(pytester.path, [f"s{number}" for number in range(50)])
+    runs = []
+    for seed in ("1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        runs.append(collected(run("--domain", "shop", "--collect-only", "-q")))
+    assert runs[0] == runs[1] == [f"shop::s{number}" for number in range(50)]
+
+
+def test_a_domain_needs_no_pack(pytester: pytest.Pytester, look: Run) -> None:
+    """A root conftest may register scenarios as well."""
+    pack = write_pack(pytester.path, ["apples"])
+    (pack / "__init__.py").rename(pytester.path / "conftest.py")
+    (pack / "pack.toml").unlink()
+    assert collected(look("--domain", "shop", "-q")) == ["shop::apples"]
+    assert collected(look("shop::apples", "-q")) == ["shop::apples"]
+    look("shop::apples", "-v").stdout.fnmatch_lines(["*<ScenarioItem apples>"])
+
+
+def test_one_name_in_two_files_is_an_error(pytester: pytest.Pytester, look: Run) -> None:
+    again = "\n@register_eval_scenario\nclass Again(Shop):\n    name = 'shop__apples'\n"
+    write_pack(pytester.path, ["apples"], extra=again)
+    result = look("--domain", "shop")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*DuplicateScenario: two scenarios are named 'shop__apples': *__init__.py:* and *:*"]
+    )
+
+
+FAILING = """
+def pytest_voiceeval_signals(result):
+    from pytest_voiceeval import Verdict
+    return [Verdict("ripe", "apples" not in result.scenario, gates=True)]
+"""
+
+
+def test_failures_come_back(pytester: pytest.Pytester, run: Run, look: Run) -> None:
+    """`--sw` stops at one and goes on from it, `--lf` runs it alone, `--ff` first."""
+    write_pack(pytester.path, ["pears", "apples", "plums"])
+    pytester.makeconftest(FAILING)
+    pytester.makepyfile(test_mine="def test_mine():\n    raise OSError\n\ndef test_fine(): pass")
+    run("test_mine.py").assert_outcomes(passed=1, failed=1)
+    run("--domain", "shop", "--sw").assert_outcomes(passed=1, failed=1)
+    assert collected(look("--domain", "shop", "-q", "--sw")) == ["shop::apples", "shop::plums"]
+    assert collected(look("--domain", "shop", "-q", "--lf")) == ["shop::apples"]
+    assert collected(look("--domain", "shop", "-q", "--ff"))[0] == "shop::apples"
+    # a file with failures must not hide the domain's
+    mixed = look("shop::apples", "shop::plums", "test_mine.py", "-q", "--lf")
+    assert collected(mixed) == ["test_mine.py::test_mine", "shop::apples"]
+
+
+JUDGED = """
+
+@register_eval_scenario
+class Judged(Shop):
+    name = "shop__judged"
+    success_signals = (SuccessSignal.JUDGE_PASSED, SuccessSignal.CLEAN_EXIT)
+
+
+def broken(**_):
+    raise OSError("no data")
+
+
+register_scenario_factory("shop__broken", "shop", broken)
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("judge", ["judged"]),
+        ("not judge", ["apples", "broken"]),
+    ],
+)
+def test_the_marker_of_scenarios_that_need_a_judge(
+    pytester: pytest.Pytester, look: Run, expression: str, names: list[str]
+) -> None:
+    write_pack(pytester.path, ["apples"], extra=JUDGED)
+    result = look("--domain", "shop", "-q", "--strict-markers", "-m", expression)
+    assert collected(result) == [f"shop::{name}" for name in names]
+
+
+def test_markers_tell_their_arguments(run: Run) -> None:
+    run("--markers").stdout.fnmatch_lines(
+        ["@pytest.mark.voiceeval(scenario=None, duration=None, *", "@pytest.mark.judge: an LLM *"]
+    )
+
+
+def test_data_that_cannot_be_used_are_told_in_the_header(
+    pytester: pytest.Pytester, look: Run
+) -> None:
+    extra = """
+from pytest_voiceeval import register_domain_info
+
+
+def describe():
+    raise OSError("the disk is gone")
+
+
+register_domain_info("shop", describe)
+"""
+    write_pack(pytester.path, ["apples"], extra=extra)
+    result = look("--domain", "shop")
+    result.stdout.fnmatch_lines(["*shop: 1 scenario, data not usable: the disk is gone"])
+
+
+def test_two_thousand_scenarios_collect_in_a_moment(pytester: pytest.Pytester, run: Run) -> None:
+    many = """
+def one(number):
+    return lambda **_: Shop(name=f"shop__many_{number}")
+
+
+for number in range(2000):
+    register_scenario_factory(f"shop__many_{number}", "shop", one(number))
+"""
+    write_pack(pytester.path, [], extra=many)
+    result = run("--domain", "shop", "--collect-only", "-q")
+    assert len(collected(result)) == 2000
+    assert result.duration < 6  # benchmarks/bench_collection.py has the real limit
 
 
 def test_help_names_every_option_in_one_group(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Limits, errors, ends of processes, plans, the scripted caller, differences for people."""
+"""Limits, errors, ends of processes, plans, the scripted caller."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from pytest_voiceeval.call.faults import (
     killed_from_outside,
 )
 from pytest_voiceeval.call.limits import CallLimits
-from pytest_voiceeval.call.result import ActionDifference, Conversation, EndReason, ProcessExit
+from pytest_voiceeval.call.result import Conversation, EndReason, ProcessExit
 from pytest_voiceeval.call.session import AgentLink
 from pytest_voiceeval.scenario.dialogue import DialogueTurn
-from pytest_voiceeval.scoring.explain import FieldDifference
 from pytest_voiceeval.wire.errors import (
     BotBusy,
     ConnectFailed,
@@ -166,42 +165,6 @@ async def test_the_scripted_caller_says_its_lines_then_goodbye_then_hangs_up() -
     assert isinstance(await caller.reply(()), HangUp)
     assert isinstance(await caller.reply(()), HangUp)
     await caller.close()
-
-
-FIELDS = (
-    FieldDifference(("data", "fee"), "changed", 75, "0", blocking=True),
-    FieldDifference(("code",), "missing", "ABC", None, blocking=True),
-    FieldDifference(("note",), "extra", None, "x", blocking=False),
-)
-
-
-@pytest.mark.parametrize(
-    ("difference", "text"),
-    [
-        (
-            ActionDifference("missing", {"name": "pay", "side": "agent"}, None),
-            'name="pay" → not recorded',
-        ),
-        (
-            ActionDifference("changed", {"name": "pay"}, {}, FIELDS),
-            'pay: data.fee 75 → "0"; code "ABC" → missing',
-        ),
-        (
-            ActionDifference("changed", {"action_type": "refund"}, {}, FIELDS[:1]),
-            'refund: data.fee 75 → "0"',
-        ),
-        (
-            ActionDifference(
-                "changed", "hi", "ho", (FieldDifference((), "changed", "hi", "ho", blocking=True),)
-            ),
-            'answer: "hi" → "ho"',
-        ),
-        (ActionDifference("extra", None, {"fee": 75}), "nothing → fee=75"),
-        (ActionDifference("missing", "text", None), '"text" → not recorded'),
-    ],
-)
-def test_differences_in_words(difference: ActionDifference, text: str) -> None:
-    assert difference.describe() == text
 
 
 def test_end_reasons_print_as_their_names() -> None:

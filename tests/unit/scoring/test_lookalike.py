@@ -12,9 +12,9 @@ from pytest_voiceeval.scoring.lookalike import difference_notes
     [
         pytest.param("1", 1, ("text", "number"), id="digits"),
         pytest.param("1.0", 1, ("text", "number"), id="the same number"),
-        pytest.param(1, True, ("number", "true/false"), id="one is not true"),
-        pytest.param(False, 0, ("true/false", "number"), id="false is not zero"),
-        pytest.param("true", True, ("text", "true/false"), id="true as text"),
+        pytest.param(1, True, ("number", "boolean"), id="one is not true"),
+        pytest.param(False, 0, ("boolean", "number"), id="false is not zero"),
+        pytest.param("true", True, ("text", "boolean"), id="true as text"),
         pytest.param(None, "", ("", "text"), id="null and the empty text"),
         pytest.param("n/a", None, ("text", ""), id="a word for nothing"),
         pytest.param("Smith", "Smith ", ("", "blank at the end"), id="blank at the end"),

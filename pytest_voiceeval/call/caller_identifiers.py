@@ -1,0 +1,68 @@
+"""Codes and numbers a caller says that come from nowhere: a fault of the caller, not of the agent.
+
+Everything is compared in one compact form, ``H, seven, Q, M`` and ``h7qm`` both being ``H7QM``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SHORTEST = 4
+"""Characters of the shortest code that is looked at; shorter ones are seats, times, airports."""
+SHORTEST_NUMBER = 5
+"""Digits of the shortest plain number; shorter ones are amounts and years."""
+
+_DIGITS: Final = dict(
+    zip(
+        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "oh"),
+        "01234567890",
+        strict=True,
+    )
+)
+_WORD = re.compile(rf"\b(?:{'|'.join(_DIGITS)})\b", re.IGNORECASE)
+_MARKS = re.compile(r"\b(?:dash|hyphen|underscore|hash|slash)\b", re.IGNORECASE)
+_SPELLED = re.compile(r"(?<![\w'])[A-Za-z0-9](?:[\s,.;-]+[A-Za-z0-9](?![\w'])){3,}")
+_WRITTEN = re.compile(r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{4,}\b")
+_HYPHENED = re.compile(r"\b(?=[A-Z0-9-]*\d)(?=[A-Z0-9-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)+\b")
+_NUMBER = re.compile(r"(?<![\d.,$])\d{5,}(?![\d]|[.,]\d)")
+_NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|s|k|h|min|mins|hrs|usd|dollars)", re.IGNORECASE)
+
+
+def invented(words: str, sources: Iterable[str]) -> list[str]:
+    """Identifiers in a caller's words that none of the sources holds.
+
+    Args:
+        words: What the caller says.
+        sources: What it may know: its instructions and what the agent has said.
+    """
+    found = identifiers(words)
+    if not found:
+        return []
+    known = "|".join(map(_compact, sources))
+    return [code for code in found if code not in known]
+
+
+def identifiers(text: str) -> list[str]:
+    """Codes and long numbers of a text in compact form, spelled ones included."""
+    plain = _MARKS.sub(" ", _WORD.sub(lambda word: _DIGITS[word[0].lower()], text))
+    found = [_compact(match[0]) for match in _SPELLED.finditer(plain)]
+    rest = _SPELLED.sub(" ", plain)
+    for pattern in (_HYPHENED, _WRITTEN, _NUMBER):
+        found += [_compact(match[0]) for match in pattern.finditer(rest)]
+        rest = pattern.sub(" ", rest)
+    return [code for code in dict.fromkeys(found) if _counts(code)]
+
+
+def _counts(code: str) -> bool:
+    if _NO_CODE.fullmatch(code):
+        return False
+    return len(code) >= (SHORTEST_NUMBER if code.isdigit() else SHORTEST)
+
+
+def _compact(text: str) -> str:
+    plain = _MARKS.sub("", _WORD.sub(lambda word: _DIGITS[word[0].lower()], text))
+    return re.sub(r"[^A-Z0-9]", "", plain.upper())

@@ -1,0 +1,64 @@
+"""The lines above a run: what is run, on which data, against which agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_voiceeval.plugin.options import read_settings
+from pytest_voiceeval.plugin.overrides import named_by_options, root_override
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_voiceeval.plugin.options import Settings
+    from pytest_voiceeval.plugin.selection import Selection
+
+
+def header(config: pytest.Config, selection: Selection) -> list[str]:
+    """One line per domain, and one about the agent."""
+    lines = [_domain(domain, len(names)) for domain, names in selection.by_domain.items()]
+    return [f"voiceeval: {line}" for line in (*lines, f"agent: {_agent(config)}")]
+
+
+def _domain(domain: str, count: int) -> str:
+    from pytest_voiceeval.packs import list_packs
+
+    line = f"{domain}: {count} scenario{'' if count == 1 else 's'}{_edition(domain)}"
+    for pack in list_packs():
+        if pack.domain == domain and pack.overrides:
+            line += f", pack {pack.path} overrides {', '.join(map(str, pack.overrides))}"
+    return line
+
+
+def _edition(domain: str) -> str:
+    from pytest_voiceeval.scenario.registry import domain_info
+
+    try:
+        info = domain_info(domain)
+    except Exception as error:  # noqa: BLE001 - a pack's own code; its items will say it again
+        return f", data not usable: {error}"
+    return "" if info is None else f", edition {info.edition} ({info.fingerprint})"
+
+
+def _agent(config: pytest.Config) -> str:
+    """Which agent is called: the command line beats a fixture, a fixture beats the ini file."""
+    override = root_override(config, "agent_bot")
+    options = named_by_options(config, "agent_bot")
+    if override is None:
+        return _by_settings(read_settings(config))
+    where = f"the fixture agent_bot in {override.shown(config)}"
+    if not options:
+        return where
+    return f"{_by_settings(read_settings(config))} ({options[0]} beats {where})"
+
+
+def _by_settings(settings: Settings) -> str:
+    from pytest_voiceeval.report.redact import redact_text
+    from pytest_voiceeval.wire.urls import mask_url
+
+    if settings.agent_url:
+        return ", ".join(mask_url(url) for url in settings.agent_url)
+    if settings.agent_cmd:
+        return redact_text(settings.agent_cmd)
+    fault = f", fault {settings.agent_fault}" if settings.agent_fault else ""
+    return f"stock bot, scripted model{fault}"

@@ -1,0 +1,237 @@
+"""One call from its job to its line in `results.jsonl`: prepared, held, scored, filed.
+
+It runs in the engine, possibly long before its item is reported; what needs the processor runs in a
+thread. Nothing of pytest's is touched here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_voiceeval.call.errors import CallError, MeasurementInvalid, ScenarioInvalid
+from pytest_voiceeval.call.score import ScoreOptions, score
+from pytest_voiceeval.call.session import run_call
+from pytest_voiceeval.plugin.calling import connected
+from pytest_voiceeval.plugin.calllog import CallLog, filed_under
+from pytest_voiceeval.plugin.dialogues import script_for
+from pytest_voiceeval.plugin.marks import unreported
+from pytest_voiceeval.plugin.watchdog import LoopLag
+from pytest_voiceeval.report.artifacts import write_call, write_unscored
+from pytest_voiceeval.report.results_file import error_line, scored_line
+from pytest_voiceeval.scenario.checks import problems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from pathlib import Path
+
+    from _pytest.outcomes import Skipped
+
+    from pytest_voiceeval.call.plan import CallPlan
+    from pytest_voiceeval.call.result import CallResult, Conversation
+    from pytest_voiceeval.plugin.calling import Job
+    from pytest_voiceeval.plugin.dialogues import Script
+    from pytest_voiceeval.plugin.output import RunOutput
+    from pytest_voiceeval.plugin.watchdog import LoopWatch
+    from pytest_voiceeval.scenario.model import Scenario
+
+
+def expected_errors() -> tuple[type[Exception], ...]:
+    """What may go wrong around a call without a bug of ours: each has a text for people."""
+    from pytest_voiceeval.bots.endpoint import BotError
+    from pytest_voiceeval.bots.script_file import ScriptFileError
+    from pytest_voiceeval.data.errors import DataError
+    from pytest_voiceeval.packs import PackError
+    from pytest_voiceeval.scenario.registry import RegistryError
+
+    return (CallError, BotError, ScriptFileError, DataError, PackError, RegistryError)
+
+
+@dataclass(slots=True)
+class Measured:
+    """What became of a call.
+
+    Attributes:
+        session: The call's id.
+        folder: Its files.
+        result: Its verdicts; None if there are none.
+        problem: Why there are none: an error with a text for people, or a skip.
+        log: What was logged during it.
+        lag: How late the event loop was meanwhile.
+        seconds: What it took by itself, waiting for a bot left out.
+        ended_at: When that was over, seconds since the epoch.
+    """
+
+    session: str
+    folder: Path
+    result: CallResult | None = None
+    problem: Exception | Skipped | None = None
+    log: CallLog = field(default_factory=CallLog)
+    lag: LoopLag = field(default_factory=LoopLag)
+    seconds: float = 0.0
+    ended_at: float = 0.0
+
+
+class Measuring:
+    """One call under way.
+
+    Args:
+        job: The call.
+        nodeid: The item that asks for it.
+        output: Where its files and its line go.
+        watch: Watches the loop it runs in.
+        judge: Adds to the verdicts of a scored call.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        nodeid: str,
+        output: RunOutput,
+        watch: LoopWatch,
+        judge: Callable[[Scenario, CallResult], CallResult],
+    ) -> None:
+        self._job = job
+        self._nodeid = nodeid
+        self._output = output
+        self._watch = watch
+        self._judge = judge
+        self._measured = Measured(job.session, output.folder)
+        self._waited = 0.0
+        self._talking = False
+
+    async def run(self) -> Measured:
+        """Hold the call; cancelling it frees its bots and leaves a line that says so."""
+        began = time.monotonic()
+        with filed_under(self._measured.log):
+            try:
+                await self._steps()
+            except asyncio.CancelledError:
+                self._keep_cancelled()
+                raise
+        self._measured.seconds = time.monotonic() - began - self._waited
+        self._measured.ended_at = time.time()
+        return self._measured
+
+    async def _steps(self) -> None:
+        try:
+            script = await asyncio.to_thread(self._prepare)
+            conversation = await self._hold(script)
+            await _in_one_piece(asyncio.to_thread(self._score, conversation))
+        except expected_errors() as error:
+            await _in_one_piece(asyncio.to_thread(self._keep_problem, error))
+        except pytest.skip.Exception as skipped:
+            self._measured.problem = skipped
+            self._drop_folder()
+
+    # -- before
+
+    def _prepare(self) -> Script:
+        """Make the folder, refuse a scenario that cannot judge an agent, choose the lines."""
+        scenario = self._job.scenario
+        self._measured.folder = self._output.call_folder(scenario.name)
+        problems = problems_of(scenario)
+        if problems:
+            raise ScenarioInvalid(f"scenario {scenario.name!r}: " + "; ".join(problems))
+        return script_for(scenario, self._job.settings)
+
+    # -- the call
+
+    async def _hold(self, script: Script) -> Conversation:
+        asked = time.monotonic()
+        try:
+            async with connected(self._job, script, self._measured.folder) as plan:
+                self._waited = time.monotonic() - asked
+                self._talking = True
+                return await self._talk(plan)
+        finally:
+            if not self._talking:
+                self._waited = time.monotonic() - asked
+
+    async def _talk(self, plan: CallPlan) -> Conversation:
+        """Hold the conversation; one that was measured too late is no evidence, however it went."""
+        try:
+            with self._watch.measuring() as lag:
+                self._measured.lag = lag
+                conversation = await run_call(plan)
+        except CallError as error:
+            if not lag.invalidates:
+                raise
+            text = f"{lag.describe()}\nit ended as {error.code}: {error}"
+            raise MeasurementInvalid(text, error.conversation) from error
+        if lag.invalidates:
+            raise MeasurementInvalid(lag.describe(), conversation)
+        return conversation
+
+    # -- after
+
+    def _score(self, conversation: Conversation) -> None:
+        self._talking = False
+        settings = self._job.settings
+        options = ScoreOptions(
+            min_agent_turns=settings.min_agent_turns, strict_match=settings.strict_match
+        )
+        scenario = self._job.scenario
+        try:
+            result = self._judge(scenario, score(scenario, conversation, options))
+        except CallError as error:
+            error.conversation = error.conversation or conversation
+            raise
+        self._measured.result = write_call(self._measured.folder, scenario, result)
+        self._append(scored_line(self._measured.result))
+
+    def _keep_problem(self, error: Exception) -> None:
+        """Keep whatever was measured of a call that has no verdict."""
+        self._talking = False
+        self._measured.problem = error
+        scenario = self._job.scenario
+        conversation = getattr(error, "conversation", None)
+        if conversation is not None:
+            write_unscored(self._measured.folder, scenario, conversation, error)
+        self._append(error_line(scenario.name, scenario.domain, error))
+
+    def _keep_cancelled(self) -> None:
+        """A call that was cut off still happened; one that had not begun did not."""
+        if self._talking:
+            scenario = self._job.scenario
+            known = {"scenario": scenario.name, "domain": scenario.domain}
+            self._append({**known, "outcome": "cancelled"})
+        self._drop_folder()
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        lag = {"loop_lag_max": round(self._measured.lag.worst, 3)}
+        _file(self._measured, self._nodeid, self._output, {**line, **lag})
+
+    def _drop_folder(self) -> None:
+        """Leave no empty folder behind."""
+        if self._measured.folder != self._output.folder:
+            with suppress(OSError):
+                self._measured.folder.rmdir()
+
+
+def refused(scenario: Scenario, nodeid: str, output: RunOutput, error: Exception) -> Measured:
+    """A call that never came to the engine, for example for want of a usable bot."""
+    folder = output.call_folder(scenario.name)
+    measured = Measured(folder.name, folder, problem=error, ended_at=time.time())
+    _file(measured, nodeid, output, error_line(scenario.name, scenario.domain, error))
+    return measured
+
+
+def _file(measured: Measured, nodeid: str, output: RunOutput, line: Mapping[str, Any]) -> None:
+    known = {"nodeid": nodeid, "artifacts": measured.folder.name}
+    output.append({**known, **unreported(measured.session), **line})
+
+
+async def _in_one_piece(step: Coroutine[Any, Any, None]) -> None:
+    """Await a step that is not cut short: a call that is cancelled meanwhile sees its end."""
+    task = asyncio.ensure_future(step)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise

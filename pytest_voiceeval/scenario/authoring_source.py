@@ -1,0 +1,118 @@
+"""Authoring files: which there are, and what the builder itself reads in them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_voiceeval.data.artifacts import load_yaml
+from pytest_voiceeval.data.errors import DataError, MissingData
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+FOLDER = "authoring"
+CORE_KEYS = frozenset(
+    {"id", "draft", "rules", "refusal", "database", "dialogue", "forbidden", "match", "note"}
+)
+REQUIRED = ("id", "dialogue", "forbidden", "note")
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One authoring file.
+
+    Attributes:
+        path: the file.
+        fields: its content.
+    """
+
+    path: Path
+    fields: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The record's id."""
+        return str(self.fields["id"])
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether the built data leave it out."""
+        return bool(self.fields.get("draft"))
+
+    @property
+    def rules(self) -> list[str]:
+        """Labels of the policy's rules that decide it."""
+        return words_of(self.fields.get("rules"))
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether nothing may change."""
+        return bool(self.fields.get("refusal"))
+
+
+def words_of(value: Any) -> list[str]:
+    """Read a list, or a text of words, as a list of texts."""
+    return value.split() if isinstance(value, str) else [str(item) for item in value or ()]
+
+
+def read_sources(pack: Path, keys: Collection[str] | None) -> list[Source]:
+    """Read a pack's authoring files in the order of their ids; files named `_...` are no scenarios.
+
+    Args:
+        pack: the pack's folder.
+        keys: the keys it knows beside the builder's; None lets every key pass.
+
+    Raises:
+        MissingData: the pack has no authoring files.
+        DataError: one cannot be read, lacks a key, has an unknown one, or an id that is not its
+            file's name.
+    """
+    folder = pack / FOLDER
+    files = [path for path in folder.glob("*.yaml") if not path.name.startswith("_")]
+    if not files:
+        raise MissingData("there are no authoring files *.yaml", path=folder)
+    return [_read(path, keys) for path in sorted(files, key=lambda path: id_order(path.stem))]
+
+
+def read_source(pack: Path, record_id: str, keys: Collection[str] | None) -> Source:
+    """Read one authoring file of a pack.
+
+    Raises:
+        MissingData: there is none of this id.
+        DataError: see `read_sources`.
+    """
+    return _read(pack / FOLDER / f"{record_id}.yaml", keys)
+
+
+def id_order(record_id: str) -> list[tuple[int, str]]:
+    """Sort key of ids: numbers in them count as numbers, so 2.10 comes after 2.9."""
+    parts = re.split(r"[._-]", record_id)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _read(path: Path, keys: Collection[str] | None) -> Source:
+    fields = load_yaml(path)
+    if not isinstance(fields, dict):
+        raise DataError("an authoring file is an object", path=path)
+    for key in REQUIRED:
+        if key not in fields:
+            raise DataError(f"the key {key!r} is missing", path=path)
+    if fields["id"] != path.stem or not _ID.fullmatch(path.stem):
+        problem = f"the id {fields['id']!r} must be the file's name, letters and digits with dots"
+        raise DataError(problem, path=path)
+    known = CORE_KEYS.union(keys or fields)
+    for key in fields:
+        if key not in known:
+            raise DataError(f"unknown key {key!r}{_hint(key, known)}", path=path)
+    return Source(path, fields)
+
+
+def _hint(key: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(key, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(known))}"

@@ -1,0 +1,54 @@
+"""Spoken forms for authors: `{LQ512}` is spelled out, and `{$125}` is said as money."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_voiceeval.scenario.prompts import spell_out
+
+_WORDS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
+"""
+_SMALL, _TENS = _WORDS.split()[:20], _WORDS.split()[20:]
+_MACRO = re.compile(r"\{([^{}]*)\}")
+
+
+def in_words(number: int) -> str:
+    """Say a number from 0 to 999,999: 125 is `one hundred and twenty-five`."""
+    if not 0 <= number < 1_000_000:
+        raise ValueError(f"{number} is not a number from 0 to 999,999")
+    if number >= 1000:
+        thousands, rest = divmod(number, 1000)
+        return f"{in_words(thousands)} thousand{_after(rest, ' ' if rest >= 100 else ' and ')}"
+    if number >= 100:
+        hundreds, rest = divmod(number, 100)
+        return f"{_SMALL[hundreds]} hundred{_after(rest, ' and ')}"
+    if number < 20:
+        return _SMALL[number]
+    tens, ones = divmod(number, 10)
+    return f"{_TENS[tens - 2]}{_after(ones, '-')}"
+
+
+def _after(rest: int, link: str) -> str:
+    return f"{link}{in_words(rest)}" if rest else ""
+
+
+def speak(text: str) -> str:
+    """Replace every `{...}` of a line by how it is said.
+
+    Raises:
+        ValueError: a brace is left over, or an amount is not whole dollars.
+    """
+    spoken = _MACRO.sub(lambda match: _spoken(match[1]), text)
+    if "{" in spoken or "}" in spoken:
+        raise ValueError(f"a brace without its partner in {text!r}")
+    return spoken
+
+
+def _spoken(content: str) -> str:
+    if not content.startswith("$"):
+        return spell_out(content)
+    if not content[1:].isdigit():
+        raise ValueError(f"{{{content}}}: amounts are spoken in whole dollars, such as {{$125}}")
+    return f"{in_words(int(content[1:]))} {'dollar' if content == '$1' else 'dollars'}"
