@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["pytester"]
-
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 

@@ -23,6 +23,7 @@ URLS = ("ws://127.0.0.1:{port}", "ws://127.0.0.1:{port}/ws")
 """Where a bot on `{port}` may listen: Pipecat's own servers at any path, FastAPI ones at `/ws`."""
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _FOREIGN_ENV = ("PYTEST_CURRENT_TEST",)
 
 
@@ -64,9 +65,16 @@ class BotCommand:
         """Give the variables of the child, `WEBSOCKET_PORT` among them if it has a port."""
         env = {key: value for key, value in os.environ.items() if key not in _FOREIGN_ENV}
         env["PYTHONUNBUFFERED"] = "1"
+        env |= _past_any_proxy(env)
         if port is not None:
             env["WEBSOCKET_PORT"] = str(port)
         return env | dict(self.env)
+
+
+def _past_any_proxy(env: Mapping[str, str]) -> dict[str, str]:
+    """Loopback, where the scripted model is, must not be looked for behind a proxy."""
+    names = ("NO_PROXY", "no_proxy")
+    return {name: ",".join(filter(None, (env.get(name), *LOOPBACK))) for name in names}
 
 
 def parse_command(text: str, source: str = "bot command") -> list[str]:

@@ -92,7 +92,7 @@ async def start_bot(
     Args:
         command: what to run.
         deadline: seconds it has to get ready. A bot that was told a port gets a second try on
-            another one if it let the deadline pass, or died because the port was taken.
+            another one if it died because the port was taken.
 
     Raises:
         BotCommandError: the program cannot be run.
@@ -117,7 +117,7 @@ async def _start_with_retry(
 
 def _may_be_the_port(error: BotStartError) -> bool:
     log = "\n".join(error.exit.log_tail).lower() if error.exit else ""
-    return error.exit is None or any(text in log for text in _PORT_TAKEN)
+    return any(text in log for text in _PORT_TAKEN)
 
 
 async def _start(command: BotCommand, deadline: float, stack: AsyncExitStack) -> RunningBot:
@@ -188,11 +188,16 @@ class _Start:
 
     async def _shakes_hands(self, url: str) -> bool:
         from pytest_voiceeval.wire.connection import connect
-        from pytest_voiceeval.wire.errors import WireError
+        from pytest_voiceeval.wire.errors import WireError, WrongProtocol
 
         try:
             async with connect(session_url(url, READY_CHECK), peer=self.command.role):
                 return True
+        except WrongProtocol as error:
+            # somebody speaks there, and will not learn our language by waiting
+            raise BotStartError(
+                f"{self._who()}: {error}{self._log(self.child.log_tail())}"
+            ) from None
         except WireError as error:
             self.last_answer = f"; the last attempt: {error}"
             return False

@@ -118,7 +118,9 @@ class SharedClientLLMService(OpenAILLMService):
         of the bot's time; it sends `extra_body` unchanged.
         """
         params = super().build_chat_completion_params(params_from_context)
-        long = {key: params[key] for key in ("messages", "tools") if isinstance(params.get(key), list)}
+        long = {
+            key: params[key] for key in ("messages", "tools") if isinstance(params.get(key), list)
+        }
         params |= {"messages": []} | {key: NOT_GIVEN for key in long if key != "messages"}
         return params | {"extra_body": {**params.get("extra_body", {}), **long}}
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from loguru import logger
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from pytest_voiceeval.bots.stock_pipeline import Session, serve_connection
 from pytest_voiceeval.bots.stock_sessions import (
@@ -20,6 +20,7 @@ from pytest_voiceeval.bots.stock_sessions import (
     SessionStore,
     TooManySessionsError,
 )
+from pytest_voiceeval.wire.urls import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -43,7 +44,12 @@ def build_app(config: BotConfig) -> FastAPI:
     Args:
         config: The bot's configuration.
     """
-    client = AsyncOpenAI(api_key=config.model.api_key, base_url=config.model.url)
+    client = AsyncOpenAI(
+        api_key=config.model.api_key,
+        base_url=config.model.url,
+        # a model on this machine is not behind the proxy that the environment may name
+        http_client=DefaultAsyncHttpxClient(trust_env=not is_loopback(config.model.url)),
+    )
     store = SessionStore(
         lambda id_: Session.open(id_, config), ttl=config.session_ttl, limit=config.max_sessions
     )

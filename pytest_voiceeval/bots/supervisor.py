@@ -44,6 +44,9 @@ KILL_WAIT = 2.0
 """Seconds to wait for a process after SIGKILL."""
 
 
+PR_SET_CHILD_SUBREAPER = 36
+
+
 def emit(line: str) -> None:
     """Tell the harness, if it is still there."""
     with contextlib.suppress(OSError):
@@ -51,21 +54,53 @@ def emit(line: str) -> None:
 
 
 def session_members(session: int) -> list[int] | None:
-    """Give the living processes of a session; None where `/proc` cannot tell (not Linux)."""
+    """Give the living processes of a session, and ours below it that left it.
+
+    None where `/proc` cannot tell (not Linux).
+    """
     try:
         names = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
     except OSError:
         return None
-    return [int(name) for name in names if _in_session(name, session)] if names else None
+    if not names:
+        return None
+    parents: dict[int, int] = {}
+    members: set[int] = set()
+    for name in names:
+        pid, parent, its_session = _of_process(name)
+        parents[pid] = parent
+        if its_session == session:
+            members.add(pid)
+    return sorted(members | _descendants(os.getpid(), parents))
 
 
-def _in_session(name: str, session: int) -> bool:
+def _descendants(ancestor: int, parents: dict[int, int]) -> set[int]:
+    """Processes below this one: as their reaper it also has those that left the session."""
+    found: set[int] = set()
+    new = {ancestor}
+    while new:
+        new = {pid for pid, parent in parents.items() if parent in new} - found
+        found |= new
+    return found - {0}
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what the bot's processes leave behind (Linux), so that it is found."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _of_process(name: str) -> tuple[int, int, int]:
+    """Process, parent and session id; parent and session 0 for one that is gone or a zombie."""
     try:
         with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
             fields = file.read().rpartition(b")")[2].split()  # state, parent, group, session, …
     except OSError:
-        return False
-    return fields[0] not in (b"Z", b"X") and int(fields[3]) == session
+        return int(name), 0, 0
+    alive = fields[0] not in (b"Z", b"X")
+    return (int(name), int(fields[1]), int(fields[3])) if alive else (int(name), 0, 0)
 
 
 def signal_session(leader: int, number: int) -> bool:
@@ -218,6 +253,7 @@ def main(argv: list[str]) -> int:
     """Run `GRACE PROGRAM ARG…`; 0 when the bot ran, whatever became of it."""
     grace, program = float(argv[0]), argv[1:]
     signals = Signals()
+    adopt_orphans()
     try:
         bot = subprocess.Popen(  # noqa: S603 - the user's own command, run without a shell
             program,

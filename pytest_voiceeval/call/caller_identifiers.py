@@ -25,7 +25,8 @@ _DIGITS: Final = dict(
 )
 _WORD = re.compile(rf"\b(?:{'|'.join(_DIGITS)})\b", re.IGNORECASE)
 _MARKS = re.compile(r"\b(?:dash|hyphen|underscore|hash|slash)\b", re.IGNORECASE)
-_SPELLED = re.compile(r"(?<![\w'])[A-Za-z0-9](?:[\s,.;-]+[A-Za-z0-9](?![\w'])){3,}")
+# a full stop ends it: what follows is a new sentence, which may begin with "I" or "A"
+_SPELLED = re.compile(r"(?<![\w'])[A-Za-z0-9](?:[\s,-]+[A-Za-z0-9](?![\w'])){3,}")
 _WRITTEN = re.compile(r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{4,}\b")
 _HYPHENED = re.compile(r"\b(?=[A-Z0-9-]*\d)(?=[A-Z0-9-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)+\b")
 _NUMBER = re.compile(r"(?<![\d.,$])\d{5,}(?![\d]|[.,]\d)")
@@ -43,7 +44,15 @@ def invented(words: str, sources: Iterable[str]) -> list[str]:
     if not found:
         return []
     known = "|".join(map(_compact, sources))
-    return [code for code in found if code not in known]
+    return [code for code in found if not any(form in known for form in _readings(code))]
+
+
+def _readings(code: str) -> list[str]:
+    """A code, and what is left of it if a word "I" or "a" stood beside what was spelled."""
+    readings = [code]
+    readings += [code[:-1]] if code[-1] in "IA" else []
+    readings += [code[1:]] if code[0] in "IA" else []
+    return readings
 
 
 def identifiers(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_voiceeval.call.caller import KeepsEvents
 from pytest_voiceeval.call.result import (
+    AGENT_FAULTS,
     Conversation,
     EndReason,
     ProcessExit,
@@ -71,6 +72,11 @@ class Minutes:
         """The clock starts."""
         self._started = time.monotonic()
         self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+
+    @property
+    def agent_failed(self) -> bool:
+        """Whether the conversation ended by a fault of the agent, whatever its state says."""
+        return self._end is not None and self._end[0] in AGENT_FAULTS
 
     def close(self, reason: EndReason, detail: str) -> None:
         """The conversation is over; what follows is reading out."""

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from pytest_voiceeval.call.ledger import Ledger
+from pytest_voiceeval.call.listening import passed
 from pytest_voiceeval.call.setup import SideSetup, set_up_bot
 from pytest_voiceeval.call.turns import BotHabits
 from pytest_voiceeval.wire.connection import Connection, Deadlines, connect
@@ -89,7 +90,8 @@ class Peer:
             self.habits.may_speak = False
         if self._single:
             # what the bot sent during the set-up is not its first turn
-            while await self.listen(None) is not None:
+            give_up = time.monotonic() + self.limits.ready
+            while await self.listen(None) is not None and not passed(give_up):
                 pass
 
     async def rejoin(self) -> bool:

@@ -72,9 +72,10 @@ def differences(
         PayloadError: The reference answer cannot be compared with anything.
     """
     reference = _reference_of(scenario)
+    flags = _flags(scenario, strict)
     # without any prediction every record of the reference is missing, not the answer as a whole
-    compared = list(prediction) or [{ACTIONS: []}]
-    found = explain_match(reference, compared, **_flags(scenario, strict))
+    found = explain_match(reference, list(prediction) or [{ACTIONS: []}], **flags)
+    found = found or explain_match(reference, list(prediction), **flags)
     return tuple(
         ActionDifference(each.kind, each.expected, each.actual, each.fields, each.path)
         for each in found

@@ -89,19 +89,12 @@ async def _summary(
     heard = len(peer.warnings)
     try:
         reply = await peer.request(SUMMARY, {"include_db": include_db})
-    except RequestTimeout as error:
-        unread = peer.warnings[heard:]
-        if unread and wanted.state_needed:
-            # it did answer, with something we could not read
-            raise StateUnreadable(
-                f"the {peer.side}'s final state cannot be read: {unread[-1]}"
-            ) from error
-        notes.append(f"no scenario summary: {error}")
-        return None
-    except (RequestRefused, MessageTooLarge) as error:
+    except (RequestTimeout, RequestRefused, MessageTooLarge) as error:
         if wanted.state_needed:
+            # it may have answered with something we could not read
+            unread = "".join(f"; {warning}" for warning in peer.warnings[heard:][-1:])
             raise StateUnreadable(
-                f"the {peer.side} cannot tell its final state: {error}"
+                f"the {peer.side} cannot tell its final state: {error}{unread}"
             ) from error
         notes.append(f"no scenario summary: {error}")
         return None

@@ -60,7 +60,9 @@ def _wanted(plan: CallPlan, agent: Peer, minutes: Minutes) -> Wanted:
     scenario = plan.scenario
     by_predicates = bool(scenario.db_state_assertions)
     by_actions = bool(scenario.reference_answer) and not agent.ledger.final_responses
-    needed = by_predicates or by_actions or minutes.expected_hash is not None
+    by_database = minutes.expected_hash is not None
+    # an agent that failed already need not tell its state as well
+    needed = (by_predicates or by_actions or by_database) and not minutes.agent_failed
     return Wanted(by_predicates or plan.include_db, minutes.expected_hash, needed)
 
 

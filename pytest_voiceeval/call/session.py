@@ -69,6 +69,10 @@ async def run_call(plan: CallPlan) -> Conversation:
     return minutes.freeze()
 
 
+LATE_EVENTS = 1.0
+"""Seconds after the end of a call for taking what had arrived before."""
+
+
 class _Ended(Exception):
     """The conversation is over."""
 
@@ -200,7 +204,9 @@ class _Call:
             _Ended: The agent is gone, or the call has lasted too long.
             CallError: The agent broke the protocol, or was killed.
         """
-        if until is not None and passed(self._over_at):
+        # what had arrived by then still counts, but an agent that never pauses cannot go on
+        over_at = self._over_at if until is not None else self._over_at + LATE_EVENTS
+        if passed(over_at):
             raise self._end_unless_exit(
                 EndReason.TIMEOUT,
                 f"the conversation reached {self._plan.max_duration:g} s (max_duration)",

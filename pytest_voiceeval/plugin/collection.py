@@ -122,6 +122,8 @@ class ScenarioItem(pytest.Function):
     def setup(self) -> None:
         """Fill the fixtures; what is no verdict at all is an error, not the agent's failure."""
         super().setup()
+        if self.config.option.setupplan:
+            return  # fixtures were named, not run
         call = self.funcargs["call"]
         if getattr(call, "passed", None) not in (True, False):
             from pytest_voiceeval.plugin.outcome import NotMeasured

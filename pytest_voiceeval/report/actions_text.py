@@ -43,6 +43,11 @@ def _first_missing(differences: Sequence[ActionDifference]) -> int:
     return max(i for i, each in enumerate(differences) if each.kind == "missing")
 
 
+def title_of(each: ActionDifference) -> str:
+    """What the record that differs is about."""
+    return _title(each.recorded if each.kind == "extra" else each.reference, each.path)
+
+
 def _difference_lines(each: ActionDifference, result: CallResult) -> Lines:
     if each.kind == "missing":
         text = _record(each.reference, each.path)

@@ -7,11 +7,13 @@ import json
 import math
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _DEEPEST = 200
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -41,14 +43,13 @@ def write_text(path: Path, text: str) -> None:
     inside JSON that is the same text.
     """
     # made beside the file: only within one file system a rename is atomic
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(text.encode("utf-8", "backslashreplace"))
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -59,7 +60,7 @@ def locked(path: Path) -> Iterator[BinaryIO]:
         with path.open("a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             # whoever had it before us may have removed or replaced it
-            if False:
+            if os.fstat(file.fileno()).st_nlink == 0:
                 continue
             file.seek(0)
             yield file

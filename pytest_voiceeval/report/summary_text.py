@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 LINE = "=" * 80
+_SUCCESS = {"passed": "True", "failed": "False", "skipped": "N/A"}
 _SIGNALS = {
     "Action-list match": "is_action_match",
     "DB-State match": "db_state_match",
@@ -74,13 +75,20 @@ def summary_text(calls: Sequence[Call]) -> str:
 
 def _head(calls: Sequence[Call]) -> Iterator[str]:
     seconds = math.fsum(call.get("scenario_duration") or 0.0 for call in calls)
-    wall = wall_time(spans(call.line for call in calls))
     turns = sum(call.get("total_turns") or 0 for call in calls)
     yield from ("EVALUATION SUMMARY", LINE)
     yield f"Total Scenarios: {len(calls)}"
     yield f"Total Duration: {seconds / 60:.1f}mins"
-    yield f"Wall Time: {wall / 60:.1f}mins (first kickoff to last end)"
+    yield f"Wall Time: {_wall(calls) / 60:.1f}mins (first kickoff to last end)"
     yield f"Total Turns: {turns}"
+
+
+def _wall(calls: Iterable[Call]) -> float:
+    """Seconds the runs into this folder took, without the time between them."""
+    by_run: dict[Any, list[Mapping[str, Any]]] = {}
+    for call in calls:
+        by_run.setdefault(call.line.get("run"), []).append(call.line)
+    return math.fsum(wall_time(spans(lines)) for lines in by_run.values())
 
 
 # -- one call
@@ -91,8 +99,8 @@ def _call(call: Call) -> Iterator[str]:
     if call.outcome == "error":
         yield f"  Success: not scored ({_why(call)})"
     else:
-        yield f"  Success: {_verdict(call.get('is_successful'))}"
-        yield f"  Task Success (excl. clean_exit): {_verdict(call.get('is_task_successful'))}"
+        yield f"  Success: {_SUCCESS.get(call.outcome, call.outcome)}"
+        yield f"  Task Success (excl. clean_exit): {_task(call)}"
         yield from _call_signals(call)
     yield f"  Turns: {_known(call.get('total_turns'))}"
     if call.line.get("stalled"):
@@ -130,8 +138,10 @@ def _why(call: Call) -> str:
     return f"error {error.get('code')}: {one_line(first)[:200]}"
 
 
-def _verdict(value: Any) -> str:
-    return "N/A" if value is None else str(value)
+def _task(call: Call) -> str:
+    if call.metrics is None:
+        return "unknown"
+    return str(call.metrics.get("is_task_successful", "N/A"))
 
 
 def _known(value: Any) -> str:

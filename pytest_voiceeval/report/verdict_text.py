@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_voiceeval.call.faults import describe_exit
 from pytest_voiceeval.call.result import AGENT_FAULTS, EndReason
+from pytest_voiceeval.report.actions_text import title_of
 from pytest_voiceeval.report.characters import columns, flat, one_line, without_terminal_codes
 from pytest_voiceeval.report.database_text import in_telling_order
 from pytest_voiceeval.report.layout import WIDTH, Lines, Section, clip, count, wrap
@@ -96,10 +98,16 @@ def _database_clause(result: CallResult) -> str:
 
 
 def _actions_clause(result: CallResult) -> str:
-    kinds = [each.kind for each in result.action_differences]
+    found = result.action_differences
+    if not found:
+        return "actions are not as referenced"
+    kinds = Counter[str](each.kind for each in found)
     words = {"missing": "missing", "changed": "not as referenced", "extra": "too many"}
-    parts = [f"{kinds.count(kind)} {word}" for kind, word in words.items() if kind in kinds]
-    return f"actions: {', '.join(parts)}" if parts else "no action was recorded"
+    parts = [f"{kinds[kind]} {word}" for kind, word in words.items() if kinds[kind]]
+    clause = f"actions: {', '.join(parts)}"
+    titles = dict.fromkeys(title_of(each) for each in found)
+    where = f"{clause} ({', '.join(titles)})"
+    return where if columns(where) <= WIDTH else clause
 
 
 def _predicates_clause(result: CallResult) -> str:

@@ -20,7 +20,9 @@ from pytest_voiceeval.scenario.authoring import compile_domain, data_files, has_
 from pytest_voiceeval.scenario.authoring_hooks import load_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from pytest_voiceeval.scenario.authoring_hooks import Hooks
 
 _HEADINGS = (
     "scenario", "do-nothing", "turns", "calls", "writes", "orders", "mutations", "no trace",
@@ -90,21 +92,22 @@ def check_domain(domain: str, root: str | Path | None = None) -> Audit:
         PackError: there is no such pack, or it cannot be loaded.
         DataError: a file cannot be used at all.
     """
-    hooks = load_hooks(domain)
     if root is not None:
         return _check_edition(domain, root)
-    built = compile_domain(domain)
+    hooks, built = load_hooks(domain), compile_domain(domain)
     entries = [Entry(domain, hooks, one.record, one.database, one.source) for one in built]
     rows = tuple(check_entry(entry) for entry in entries)
-    records = [entry.record for entry in entries]
-    shipped = [one for one in built if not one.source.is_draft]
-    stale = data_files(domain, shipped).outdated()
-    edition = [
-        *dialogue.edition_complaints(records),
-        *hooks.check_edition(records, [one.source.fields for one in built]),
-        *(f"{path} is not up to date: run `voiceeval data build {domain}`" for path in stale),
-    ]
+    stale = data_files(domain, (one for one in built if not one.source.is_draft)).outdated()
+    text = f"is not up to date: run `voiceeval data build {domain}`"
+    edition = [*edition_complaints(hooks, entries), *(f"{path} {text}" for path in stale)]
     return Audit(domain, rows, tuple(edition))
+
+
+def edition_complaints(hooks: Hooks, entries: Sequence[Entry]) -> Iterator[str]:
+    """Yield what is wrong with the scenarios of an edition of ours as a whole."""
+    records = [entry.record for entry in entries]
+    yield from dialogue.edition_complaints(records)
+    yield from hooks.check_edition(records, [e.source.fields for e in entries if e.source])
 
 
 def _check_edition(domain: str, root: str | Path) -> Audit:
@@ -131,14 +134,13 @@ def _has_data(domain: str, root: Path, folder: str) -> bool:
 
 def check_entry(entry: Entry) -> Row:
     """Check one scenario: its databases, and its dialogue if it has one."""
-    problems = list(entry.hooks.check_record(entry.record, entry.database))
+    problems = list(complaints(entry))
     idle = str(int(entry.outcome([])))
     if not entry.has_dialogue:
-        return Row(
-            entry.id, (idle, *["-"] * (len(_HEADINGS) - 3), str(len(problems))), tuple(problems)
-        )
+        unknown = ["-"] * (len(_HEADINGS) - 3)
+        return Row(entry.id, (idle, *unknown, str(len(problems))), tuple(problems))
     trial = gold.Trial.of(entry)
-    problems += [*_dialogue_complaints(entry), *trial.complaints(entry)]
+    problems += trial.complaints(entry)
     passing, tried = orders(entry)
     cells = (
         idle,
@@ -154,7 +156,11 @@ def check_entry(entry: Entry) -> Row:
     return Row(entry.id, cells, tuple(problems), tuple(trial.notes))
 
 
-def _dialogue_complaints(entry: Entry) -> Iterator[str]:
+def complaints(entry: Entry) -> Iterator[str]:
+    """Yield what is wrong with one scenario, but for what its mutations tell."""
+    yield from entry.hooks.check_record(entry.record, entry.database)
+    if not entry.has_dialogue:
+        return
     yield from gold.replay_complaints(entry)
     yield from gold.refusal_complaints(entry)
     yield from gold.forbidden_complaints(entry)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_voiceeval.data.errors import DataError
-from pytest_voiceeval.packs import PackError, find_pack
+from pytest_voiceeval.packs import PackError, add_user_folder, find_pack
 from pytest_voiceeval.scenario.auditing import check_domain, checkable_domains
 from pytest_voiceeval.scenario.authoring import build_domain, compile_source
 from pytest_voiceeval.scenario.authoring_hooks import load_hooks
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str]) -> int:
     """Run one command; return 0, 1 if something is wrong with the data, 2 for a usage error."""
     options = _parser().parse_args(argv)
+    if Path("scenarios").is_dir():  # the user's own packs
+        add_user_folder("scenarios")
     try:
         lines, status = options.run(options)
     except (PackError, DataError) as error:

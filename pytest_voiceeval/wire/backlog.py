@@ -61,8 +61,8 @@ class Backlog:
         size += _EVENT_COST
         if self._size + size > self._limit:
             raise ProtocolBroken(
-                f"{self._where}: {len(self._events)} unread events hold {self._size} bytes, the "
-                f"next takes {size}, the limit is {self._limit} (max_backlog): read events()"
+                f"{self._where}: it sends faster than it can be heard: {len(self._events)} events "
+                f"of {self._size} bytes wait, the limit is {self._limit} bytes (max_backlog)"
             )
         self._size += size
         self._events.append((size, event))

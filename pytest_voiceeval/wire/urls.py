@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from urllib.parse import urlsplit
 
@@ -92,3 +93,14 @@ def _authority_problem(url: str) -> str:
     if authority.count(":") > 1 and not authority.startswith("["):
         return "an IPv6 address needs brackets, as in ws://[::1]:8765"
     return "its host or port is malformed"
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL's host is this machine: `localhost` or a loopback address."""
+    host = (urlsplit(url).hostname or "").rstrip(".").lower()
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

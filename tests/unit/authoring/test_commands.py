@@ -9,6 +9,11 @@ from pytest_voiceeval.scenario.data_commands import main
 from .conftest import SCENARIO
 
 
+@pytest.fixture(autouse=True)
+def _in_a_project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # whose `scenarios`, if there are any, are the library's
+
+
 def test_build_says_what_it_wrote(library, capsys):
     domain = library()
     assert main(["build", domain, "--check"]) == 1

@@ -236,7 +236,7 @@ async def test_a_port_that_was_taken_gets_a_second_try(tmp_path: Path) -> None:
     assert mark.read_text().isdigit()
 
 
-async def test_a_bot_that_never_listens_is_tried_twice_and_named(tmp_path: Path) -> None:
+async def test_a_bot_that_never_listens_is_named_and_not_tried_again(tmp_path: Path) -> None:
     program = "import sys, time; print('port', sys.argv[1]); time.sleep(60)"
     with pytest.raises(BotStartError) as caught:
         async with start_bot(user_bot(tmp_path, program), deadline=0.6):
@@ -246,8 +246,7 @@ async def test_a_bot_that_never_listens_is_tried_twice_and_named(tmp_path: Path)
         "no handshake within 0.6 s (bot ready); the last attempt: agent at ws://127.0.0.1:" in text
     )
     assert "connection refused" in text
-    tries = (tmp_path / "bot.log").read_text().split()
-    assert tries[0::2] == ["port", "port"]
+    assert (tmp_path / "bot.log").read_text().count("port") == 1
 
 
 async def test_a_users_bot_that_ends_early_is_not_tried_again(tmp_path: Path) -> None:

@@ -148,6 +148,14 @@ def test_ends_a_grandchild_in_a_process_group_of_its_own(run: Supervised) -> Non
     assert [pid for pid in run.pids if is_running(pid)] == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="adopting orphans is a Linux feature")
+@pytest.mark.parametrize("rest", ["time.sleep(60)", "sys.exit(4)"], ids=["ended", "by itself"])
+def test_ends_a_child_that_left_the_session(run: Supervised, rest: str) -> None:
+    run.start(parent("import os; os.setsid()\n" + SLEEP, "time.sleep(0.3);" + rest), count=2)
+    run.end(by_itself="exit" in rest)
+    assert [pid for pid in run.pids if is_running(pid)] == []
+
+
 def test_without_proc_the_group_is_signalled(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[int, int]] = []
     monkeypatch.setattr(supervisor, "session_members", lambda session: None)

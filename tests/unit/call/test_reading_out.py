@@ -80,11 +80,18 @@ async def test_missing_read_outs_are_noted(kit: Any) -> None:
         kit.leaving(), get_context_history=kit.no_reply, get_scenario_summary=kit.no_reply
     )
     async with kit.serving(bot):
-        conversation = await kit.hold(bot, scenario=kit.Scenario(expected_scenario_db={}))
+        conversation = await kit.hold(bot)
     context, summary = conversation.warnings
     assert "no reply to 'get_context_history' within 0.4 s" in context
     assert "no reply to 'get_scenario_summary' within 0.4 s" in summary
     assert (conversation.agent.context, conversation.agent.actions) == (None, None)
+
+
+async def test_a_state_the_verdict_needs_must_be_told(kit: Any) -> None:
+    bot = kit.Bot(kit.leaving(), get_scenario_summary=kit.no_reply)
+    async with kit.serving(bot):
+        with pytest.raises(StateUnreadable, match="no reply to 'get_scenario_summary'"):
+            await kit.hold(bot, scenario=kit.Scenario(expected_scenario_db={}))
 
 
 @pytest.mark.parametrize(

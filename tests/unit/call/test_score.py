@@ -307,7 +307,11 @@ def test_a_missing_transfer_fails_on_the_actions_alone() -> None:
     assert result.why_failed == ("is_action_match",)
     assert result.changes == ()
     (difference,) = result.action_differences
-    assert difference.describe() == 'name="transfer_to_human" → not recorded'
+    assert (difference.kind, difference.reference, difference.path) == (
+        "missing",
+        {"name": "transfer_to_human"},
+        ("actions", 0),
+    )
 
 
 def test_a_plain_text_answer_is_a_message() -> None:
@@ -320,6 +324,14 @@ def test_no_answer_at_all_matches_nothing() -> None:
     scenario = shop(S.ACTION_MATCH, reference_answer={"actions": []})
     result = score(scenario, talk(agent=SideRecord(tokens=Tokens(5, 1, 1))))
     assert result.signals[S.ACTION_MATCH] is False
+    (difference,) = result.action_differences
+    assert (difference.kind, difference.reference) == ("missing", {"actions": []})
+
+
+def test_without_an_answer_every_record_is_missing_by_itself() -> None:
+    scenario = shop(S.ACTION_MATCH, reference_answer={"actions": [REFUND, {"name": "x"}]})
+    result = score(scenario, talk(agent=SideRecord(tokens=Tokens(5, 1, 1))))
+    assert [each.reference for each in result.action_differences] == [REFUND, {"name": "x"}]
 
 
 def test_an_unusable_reference_answer_is_the_scenarios_fault() -> None:

@@ -147,7 +147,10 @@ async def test_a_process_that_died_before_the_talk_is_named(kit: Any) -> None:
             {"initialization_actions": [{"side": "judge", "func_name": "f"}]},
             "initialization action 'f' has an unknown side 'judge'",
         ),
-        ({"state": {"db": {1, 2}}}, "cannot set up its agent side: StateError: the state cannot be compared: at db"),
+        (
+            {"state": {"db": {1, 2}}},
+            "cannot set up its agent side: StateError: the state cannot be compared: at db",
+        ),
         ({"expected_scenario_db": {"t": float("nan")}}, "has no usable expected database"),
     ],
 )

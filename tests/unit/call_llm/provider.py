@@ -92,6 +92,7 @@ class Say:
         cut_after: Pieces after which the connection breaks.
         whole: One object although a stream was asked for.
         extra: More fields of the message.
+        call_id: Beginning of the calls' ids.
         call_shape: How calls are streamed: ``pieces``, ``whole``, ``same-index``, ``no-index``.
     """
 
@@ -109,6 +110,7 @@ class Say:
     cut_after: int | None = None
     whole: bool = False
     extra: Json = field(default_factory=dict)
+    call_id: str = "call"
     call_shape: str = "pieces"
 
     async def __call__(self, wire: Wire, request: Request) -> None:
@@ -124,7 +126,7 @@ class Say:
         if self.calls:
             message["tool_calls"] = [
                 {
-                    "id": f"call_{n}",
+                    "id": f"{self.call_id}_{n}",
                     "type": "function",
                     "function": {"name": name, "arguments": _text(arguments)},
                 }
@@ -137,7 +139,8 @@ class Say:
         if self.usage is None:
             return {}
         prompt, completion = self.usage
-        return {"usage": {"prompt_tokens": prompt, "completion_tokens": completion}}
+        counts = {"prompt_tokens": prompt, "completion_tokens": completion}
+        return {"usage": counts | {"total_tokens": prompt + completion}}
 
     async def _stream(self, wire: Wire, request: Request) -> None:
         await wire.head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
@@ -179,7 +182,7 @@ class Say:
 
     def _call_deltas(self) -> Iterable[list[Json]]:
         for n, (name, arguments) in enumerate(self.calls):
-            call: Json = {"index": n, "id": f"call_{n}", "type": "function"}
+            call: Json = {"index": n, "id": f"{self.call_id}_{n}", "type": "function"}
             text = _text(arguments)
             if self.call_shape == "pieces":
                 yield [call | {"function": {"name": name, "arguments": ""}}]

@@ -91,11 +91,19 @@ def _text(content: Any) -> str:
 
 def _answer(make: MakeBrain, request: Request) -> Say:
     action = next_action(make, request)
-    usage = (len(json.dumps(request.body)) // 4, 8)
+    text, calls = "", ()
     match action:
         case Speak(text=text):
-            return Say(text, usage=usage, split=61)
+            pass
         case Use(name=name, arguments=arguments):
-            return Say(calls=((name, arguments),), finish="tool_calls", usage=usage)
+            calls = ((name, arguments),)
         case Leave(text=text, name=name, arguments=arguments):
-            return Say(text, calls=((name, arguments),), finish="tool_calls", usage=usage)
+            calls = ((name, arguments),)
+    return Say(
+        text,
+        calls=calls,
+        finish="tool_calls" if calls else "stop",
+        usage=(len(json.dumps(request.body)) // 4, 8),
+        split=61,
+        call_id=f"call_{len(request.messages)}",  # a bot keeps the results by id
+    )

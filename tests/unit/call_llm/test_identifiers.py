@@ -23,6 +23,8 @@ AGENT = "I have flight L, Q, five, two, two. Your case is number 60 12 99, or CA
         ("My order is ORD-9917, not ORD-8815.", ["ORD9917"]),
         ("O, R, D, dash, nine, nine, one, seven.", ["ORD9917"]),
         ("Flight LQ522, please.", []),
+        ("Then look at L, Q, five, two, two. I want that.", []),
+        ("L, Q, five, two, two, I think.", []),
         ("Flight LQ1200, please.", ["LQ1200"]),
         ("Quintanar: Q, U, I, N, T, A, N, A, R.", []),
         ("Q, U, I, N, T, E, R, O.", ["QUINTERO"]),

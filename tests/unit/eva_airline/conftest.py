@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_voiceeval.packs import find_pack
-from pytest_voiceeval.scenario.auditing import check_entry
+from pytest_voiceeval.scenario.auditing import complaints
 from pytest_voiceeval.scenario.auditing_entry import Entry
 from pytest_voiceeval.scenario.authoring import compile_source
 from pytest_voiceeval.scenario.authoring_hooks import load_hooks
@@ -58,7 +58,7 @@ def problems_of():
             *parents, key = path.split(".")
             place = functools.reduce(lambda value, name: value[name], parents, fields)
             place[key] = _changed(place.get(key), change)
-        return check_entry(_entry(Source(source.path, fields))).problems
+        return tuple(complaints(_entry(Source(source.path, fields))))
 
     return problems
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from pytest_voiceeval.packs.eva_airline import (
@@ -18,6 +19,7 @@ from pytest_voiceeval.packs.eva_airline.derived import (
     shorten,
 )
 
+from pytest_voiceeval.data.root import shipped_data_root
 from pytest_voiceeval.scenario import registry
 from pytest_voiceeval.scenario.dialogue import ENDING_CALLS
 from pytest_voiceeval.scenario.model import Persona
@@ -121,6 +123,20 @@ def test_every_forbidden_call_would_do_harm(seed):
         if get_dict_hash(replay(seed, [*gold, call]).db) == expected
     ]
     assert harmless == []
+
+
+def test_recorded_actions_decide_only_where_the_record_asks_for_them(tmp_path, monkeypatch):
+    shutil.copytree(shipped_data_root() / "eva_airline", tmp_path / "eva_airline")
+    dataset = tmp_path / "eva_airline" / "eva_airline_dataset.jsonl"
+    answer = {"actions": [{"action_type": "rebook_flight", "change_fee": 75}]}
+    first, *rest = map(json.loads, dataset.read_text(encoding="utf-8").splitlines())
+    lines = [{**first, "reference_answer": answer}, *rest]
+    dataset.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    monkeypatch.setenv("EVAL_DATA_ROOT", str(tmp_path))
+    asked, plain = VoluntaryDateChange(), RecordScenario(eva_id="2.1.1", name="eva_airline__2")
+    assert asked.reference_answer == answer
+    assert asked.success_signals == (*plain.success_signals, SuccessSignal.ACTION_MATCH)
+    assert (plain.reference_answer, len(plain.success_signals)) == (None, 2)
 
 
 def test_a_scenario_of_one_s_own_needs_the_caller_only():

@@ -269,6 +269,13 @@ def test_the_headline_of_a_run_without_errors_is_the_reference_s() -> None:
     assert "Token Usage" not in text
 
 
+def test_the_time_between_runs_into_one_folder_does_not_count() -> None:
+    first = line(started_at="2026-03-01T09:00:00+00:00", duration=60.0, run="a")
+    second = line(started_at="2026-03-02T09:00:00+00:00", duration=120.0, run="b", nodeid="x")
+    text = summary_text([Call(first, None), Call(second, None)])
+    assert "\nWall Time: 3.0mins (first kickoff to last end)\n" in text
+
+
 def test_nothing_applicable_is_no_rate() -> None:
     text = summary_text([Call(line("skipped", signals={}), {"is_successful": "N/A"})])
     assert "Overall Success Rate: N/A (no scenarios had any applicable signal)" in text
@@ -299,6 +306,7 @@ def test_metrics_that_cannot_be_read_are_left_out(tmp_path: Path, content: str) 
     assert (tmp_path / "all_metrics.json").read_text(encoding="utf-8") == "[]\n"
     text = (tmp_path / "all_summary.txt").read_text(encoding="utf-8")
     assert "Total Scenarios: 3" in text
+    assert "  Success: True\n  Task Success (excl. clean_exit): unknown\n" in text
     assert "Turns: unknown" in text
 
 
