@@ -21,6 +21,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from pytest_voiceeval.bots.stock import main as run_bot
 
         return run_bot(arguments[1:])
+    if arguments[:1] == ["data"]:
+        from pytest_voiceeval.scenario.data_commands import main as run_data
+
+        return run_data(arguments[1:])
     options = _parser().parse_args(arguments)
     return _list(options.domain)
 
@@ -31,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "bot", help="run the stock bot; it has options of its own: voiceeval bot --help"
     )
+    commands.add_parser("data", help="build and check the data of domains: voiceeval data --help")
     listing = commands.add_parser(
         "list",
         help="list the domains, or the scenarios of one",

@@ -29,8 +29,7 @@ MAX_TEXT = 40_000
 _CAN, _HELP, _CANNOT = "(?:can|may|could)", "(?:help|assist)", "(?:can(?:'t|not| not)|won't)"
 _DONE = "(?:re)?(?:booked|issued|cancell?ed|refunded|transferred|assigned|updated|moved)"
 _FILE = "(?:booking|reservation|account|order|details|file)"
-_BOOKING = "(?:confirmation|booking|reservation|account)"
-_CODE = r"(?:\w+ ){0,2}(?:code|number|name|email|account|reference)"
+_YOURS = "confirmation|booking|reservation|account|order number|ticket|last name|full name"
 _PART = "(?:the|this|that) (?:role|part|caller|character|customer)"
 
 _AGENTS_WORDS: Final = tuple(
@@ -41,8 +40,8 @@ _AGENTS_WORDS: Final = tuple(
         rf"(?:i'd|i would|i'll|i will) be (?:happy|glad) to {_HELP} you",
         rf"(?:i'm|i am|we're|we are) here to {_HELP}",
         "thank you for (?:calling|contacting|choosing|flying with)",
-        rf"{_CAN} i (?:please )?(?:have|get|ask for|take) your (?!name\b|help\b){_CODE}",
-        rf"(?:provide|confirm|give|tell|spell) (?:me )?(?:with )?your (?:last name|{_BOOKING})",
+        rf"{_CAN} i (?:please )?(?:have|get|take) your (?:{_YOURS})",
+        rf"(?:provide|confirm|give|tell|spell) (?:me )?(?:with )?your (?:{_YOURS})",
         rf"let me (?:just |quickly )?(?:look|pull|bring|check)(?: up| into)? your {_FILE}",
         rf"i(?:'ve| have)(?: now| just| gone ahead and| successfully)* {_DONE} (?:you|your)",
         "i(?:'ll| will| can|'m going to) (?:transfer|connect) you (?:to|with)",

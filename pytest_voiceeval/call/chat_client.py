@@ -47,10 +47,11 @@ class ChatClient:
         model: Where the model is and how it is asked.
         stats: Takes the count of what had to be handled.
         environ: Environment variables; None means those of the process.
+        dialect: What is known of the endpoint, such as an earlier client has learned.
 
     Attributes:
         meter: Tokens so far.
-        dialect: What the endpoint takes, learned from its refusals.
+        dialect: What the endpoint takes, as far as its refusals told.
     """
 
     def __init__(
@@ -59,11 +60,12 @@ class ChatClient:
         stats: CallerStats | None = None,
         *,
         environ: Mapping[str, str] | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         self.model = model
         self.stats = stats or CallerStats()
         self.meter = UsageMeter()
-        self.dialect = Dialect()
+        self.dialect = dialect or Dialect()
         self._environ = os.environ if environ is None else environ
         self._key: Secret | None = None
         self._secrets = _in_query(model.url)

@@ -6,7 +6,7 @@ is invisible in runs that make no calls; everything else is imported when first 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -101,6 +101,16 @@ def pytest_configure_node(node: object) -> None:
     from pytest_voiceeval.plugin import output
 
     output.tell_worker(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """xdist: take the results of a worker that keeps its files elsewhere."""
+    run = node.config.stash.get(RUN, None)
+    if run is not None:
+        from pytest_voiceeval.plugin import remote
+
+        remote.take_lines(node, run)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

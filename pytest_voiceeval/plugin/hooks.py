@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import textwrap
 import threading
 import traceback
 from collections import Counter
@@ -16,7 +15,7 @@ import pytest
 from pytest_voiceeval.call.errors import CallError
 from pytest_voiceeval.call.result import Verdict
 from pytest_voiceeval.plugin.selection import Selection
-from pytest_voiceeval.report.characters import clean
+from pytest_voiceeval.report.layout import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scenario.model import Scenario
     from pytest_voiceeval.scoring.signals import SuccessSignal
 
-WIDTH = 80
 SECTION_LINES = 20
 """Lines of one plugin's report section."""
 
@@ -162,24 +160,20 @@ def extra_text(config: pytest.Config, result: CallResult) -> str:
     lines = [line for verdict in result.verdicts for line in _evidence(verdict)]
     try:
         for section in config.hook.pytest_voiceeval_report_section(result=result):
-            shown = [part for line in section for part in _filled(str(line))]
+            shown = [part for line in section for part in wrap(str(line))]
             more = len(shown) - SECTION_LINES
             shown[SECTION_LINES:] = [f"… {more} more lines"] if more > 0 else []
             lines += ["", *shown] if lines and shown else shown
     except Exception as error:  # noqa: BLE001 - the verdict must not be lost over its decoration
-        lines.append(_describe("pytest_voiceeval_report_section", error))
-    return clean("\n".join(lines))
+        lines += wrap(_describe("pytest_voiceeval_report_section", error))
+    return "\n".join(lines)
 
 
 def _evidence(verdict: Verdict) -> Iterable[str]:
     if not verdict.why:
         return []
     said = {True: "passed", False: "failed", None: "does not apply"}[verdict.holds]
-    return _filled(f"{verdict.name} ({said}): {verdict.why}")
-
-
-def _filled(line: str) -> list[str]:
-    return textwrap.wrap(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False) or [""]
+    return wrap(f"{verdict.name} ({said}): {verdict.why}")
 
 
 def _describe(hook: str, error: Exception) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval.plugin.keys import RUN, SELECTION
 from pytest_voiceeval.plugin.marks import mark_reported
 from pytest_voiceeval.plugin.options import read_settings
+from pytest_voiceeval.plugin.remote import own_folder, send_lines, shared_folder
 from pytest_voiceeval.report import results_file
 from pytest_voiceeval.report.folders import (
     claim_folder,
@@ -106,7 +107,7 @@ def run_of(config: pytest.Config) -> Run:
     """This run; the process that started it decides, its workers are told."""
     if RUN not in config.stash:
         told = getattr(config, "workerinput", {}).get(WORKER_KEY)
-        config.stash[RUN] = _told(told) if told else _begin(config, claim=True)
+        config.stash[RUN] = _told(told, config) if told else _begin(config, claim=True)
     return config.stash[RUN]
 
 
@@ -118,12 +119,12 @@ def tell_worker(node: Any) -> None:
         selects = config.stash.get(SELECTION, None) is not None
         config.stash[RUN] = _begin(config, claim=selects)
     run = config.stash[RUN]
-    node.workerinput[WORKER_KEY] = [run.id, str(run.folder), run.started_at]
+    node.workerinput[WORKER_KEY] = [run.id, shared_folder(node, run.folder), run.started_at]
 
 
-def _told(told: Sequence[str]) -> Run:
+def _told(told: Sequence[str], config: pytest.Config) -> Run:
     id_, folder, started_at = told
-    return Run(id_, Path(folder), started_at)
+    return Run(id_, Path(folder) if folder else own_folder(id_, worker_id(config)), started_at)
 
 
 def _begin(config: pytest.Config, *, claim: bool) -> Run:
@@ -159,7 +160,12 @@ def finish_run(session: pytest.Session) -> None:
     """
     config = session.config
     run = config.stash.get(RUN, None)
-    if run is None or worker_id(config) or not run.folder.is_dir():
+    if run is None or not run.folder.is_dir():
+        return
+    worker = worker_id(config)
+    if worker:
+        if run.folder == own_folder(run.id, worker):
+            send_lines(config, run)
         return
     try:
         _write_files(run, session)

@@ -44,13 +44,16 @@ class Built:
     database: Json
 
 
-def build_domain(domain: str, root: str | Path | None = None, check: bool = False) -> list[Path]:
-    """Write a domain's data files from its authoring files; drafts are left out.
+def build_domain(
+    domain: str, root: str | Path | None = None, check: bool = False, *, drafts: bool = False
+) -> list[Path]:
+    """Write a domain's data files from its authoring files.
 
     Args:
         domain: name of the pack.
         root: the data root; by default the folder `fixtures` beside the pack's `scenarios`.
         check: only list what is not up to date.
+        drafts: build drafts as well, which are left out otherwise.
 
     Returns:
         The files that were written, or with `check` would be.
@@ -59,7 +62,7 @@ def build_domain(domain: str, root: str | Path | None = None, check: bool = Fals
         PackError: there is no such pack, or it cannot be loaded.
         DataError: an authoring file is at fault; the text names it.
     """
-    built = [one for one in compile_domain(domain) if not one.source.is_draft]
+    built = [one for one in compile_domain(domain) if drafts or not one.source.is_draft]
     files = data_files(domain, built, root)
     return files.outdated() if check else files.write()
 

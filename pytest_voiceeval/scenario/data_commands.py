@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("domain")
     build.add_argument("--root", help="data root to write to (default: beside the pack)")
     build.add_argument("--check", action="store_true", help="only list what is not up to date")
+    build.add_argument("--drafts", action="store_true", help="build drafts as well")
     build.set_defaults(run=_build)
     check = commands.add_parser("check", help="check authoring files, or the data below ROOT")
     check.add_argument("root", nargs="?", help="a data root, such as a checkout of a benchmark")
@@ -55,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _build(options: argparse.Namespace) -> tuple[list[str], bool]:
-    paths = build_domain(options.domain, options.root, check=options.check)
+    paths = build_domain(options.domain, options.root, check=options.check, drafts=options.drafts)
     what = "not up to date" if options.check else "written"
     lines = [f"{what}: {path}" for path in paths] or [f"{options.domain}: everything is up to date"]
     return lines, bool(options.check and paths)

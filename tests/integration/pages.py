@@ -9,7 +9,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).parents[2]
 DOCS = CHECKOUT / "docs"
 
-_FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.M | re.S)
+_FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -360,16 +363,52 @@ scheduling._worker_queue = lambda config: None
     assert most_at_once(diary(pytester.path)) <= 2
 
 
-def test_a_remote_worker_needs_no_shared_files(
-    pytester: pytest.Pytester, run: Run, results: Results, tmp_path_factory: pytest.TempPathFactory
+@pytest.mark.parametrize("workers", [1, 2])
+def test_remote_workers_need_no_shared_files(
+    pytester: pytest.Pytester, run: Run, results: Results, tmp_path: Path, workers: int
 ) -> None:
     write_project(pytester.path, NAMES[:4])
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    (elsewhere / "conftest.py").write_text((pytester.path / "conftest.py").read_text())
-    with socket_server(elsewhere) as port:
-        result = run("--domain", "quick", "--tx", f"socket=127.0.0.1:{port}", "--dist", "load")
+    with ExitStack() as stack:
+        remotes = []
+        for number in range(workers):
+            elsewhere = tmp_path / f"machine{number}"
+            elsewhere.mkdir()
+            shutil.copy(pytester.path / "conftest.py", elsewhere)
+            port = stack.enter_context(gateway_server(elsewhere))
+            remotes += ["--tx", f"socket=127.0.0.1:{port}//chdir={elsewhere}"]
+        result = run("--domain", "quick", "--dist", "load", *remotes)
     result.assert_outcomes(passed=4)
-    assert len(results()) == 4
+    lines = results()
+    assert sorted(line["nodeid"] for line in lines) == [f"quick::{name}" for name in NAMES[:4]]
+    assert all(line["reported"] for line in lines)
+    assert not any((pytester.path / "out").glob("quick*"))
+    for line in lines:
+        host, _, folder = line["artifacts"].partition(":")
+        assert host == socket.gethostname()
+        assert folder.startswith(str(tmp_path))
+        assert (Path(folder) / "metrics.json").is_file()
+
+
+@contextmanager
+def gateway_server(folder: Path) -> Iterator[int]:
+    """Serve xdist's workers as another machine would; gives the port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    command = [sys.executable, "-u", "-m", "execnet.script.socketserver", f"127.0.0.1:{port}"]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        assert "Accept loop" in process.stdout.readline()
+        yield port
+        process.kill()
 
 
 # -- logs and lag

@@ -66,6 +66,8 @@ def test_drafts_are_compiled_but_not_built(library, folder):
     build_domain(domain)
     assert [record["id"] for record in _records(folder(domain), domain)] == ["1.1"]
     assert not (folder(domain) / "1.2.json").exists()
+    build_domain(domain, drafts=True)
+    assert [record["id"] for record in _records(folder(domain), domain)] == ["1.1", "1.2"]
 
 
 def test_the_database_of_a_record_that_is_gone_goes_too(library, folder):

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from tests.unit.call_llm.rule_case import Case, Offer, Policy, Wishes
 from tests.unit.call_llm.rule_model import Action, Brain, Json, Leave, Speak, Use
 from tests.unit.call_llm.rule_words import (
-    CABINS,
     SEATS,
     clocks,
     codes,
     days,
-    dollars,
     minutes,
     money,
     say_time,
@@ -30,179 +28,18 @@ Part = Generator[Action | None, Any, Any]
 """A stretch of the call; it returns what it found out."""
 
 
-@dataclass(frozen=True)
-class Policy:
-    """The parts of the policy that are numbers.
-
-    Attributes:
-        today: The day of the call.
-        fees: Change fee by cabin and kind of change (C2).
-        meals: Voucher reasons by situation (D6).
-    """
-
-    today: date
-    fees: dict[str, dict[str, float]]
-    meals: dict[str, str]
-
-    @classmethod
-    def read(cls, prompt: str) -> Policy:
-        rows = re.findall(r"\| (\w+) \| \$(\d+) \| \$(\d+) \|", prompt)
-        meals = re.findall(r"\| ([a-z0-9 ,]+) \| (\w+) \| \$\d+ \|", prompt)
-        today = re.search(r"Today is (\S+)\.", prompt)
-        assert today is not None, "the prompt does not say what day it is"
-        fees = {cabin: {"voluntary": float(a), "same_day": float(b)} for cabin, a, b in rows}
-        return cls(date.fromisoformat(today[1]), fees, {why: reason for why, reason in meals})
-
-    def fee(self, kind: str, cabin: str, elite: str | None) -> tuple[float, bool]:
-        """The change fee, and whether a rule waives it (C3, M1)."""
-        column = "same_day" if kind == "same_day" else "voluntary"
-        waived = elite == "platinum" or (elite == "gold" and kind == "same_day")
-        return (0.0 if waived else self.fees[cabin][column]), waived
-
-    def meal_reason(self, *, cancelled: bool, later_day: bool, delay: int) -> str:
-        if later_day:
-            wanted = "later date"
-        elif cancelled:
-            wanted = "original date"
-        else:
-            wanted = "120 to 239" if delay < 240 else "240 minutes or more"
-        return next(reason for why, reason in self.meals.items() if wanted in why)
-
-
-@dataclass
-class Wishes:
-    """What the caller has said so far, as far as it limits an offer."""
-
-    said: list[str] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.said)
-
-    def _time(self, pattern: str) -> int | None:
-        found = re.findall(rf"(?:{pattern}) (noon|\d+:\d\d [AP]M)", self.text)
-        return clocks(found[-1])[0] if found else None
-
-    @property
-    def latest_arrival(self) -> int | None:
-        return self._time("land by|arrive by|there by")
-
-    @property
-    def earliest_departure(self) -> int | None:
-        return self._time("leave before|leave after|not before")
-
-    @property
-    def last_day(self) -> date | None:
-        found = re.findall(r"land by \S+(?: [AP]M)? on (\d{4}-\d\d-\d\d)", self.text)
-        return date.fromisoformat(found[-1]) if found else None
-
-    @property
-    def limit(self) -> float | None:
-        found = re.findall(r"at most (\$[\d.]*\d)", self.text)
-        return dollars(found[-1])[0] if found else None
-
-    @property
-    def nonstop(self) -> bool:
-        return "nonstop" in self.text
-
-    @property
-    def by_day(self) -> bool:
-        return "through the night" in self.text
-
-    @property
-    def seat(self) -> str | None:
-        found = re.findall(rf"the ({'|'.join(SEATS)})", self.text)
-        return found[-1] if found else None
-
-    @property
-    def seat_is_a_must(self) -> bool:
-        return self.seat is not None and self.limit is not None
-
-
-@dataclass
-class Case:
-    """One caller, identified."""
-
-    policy: Policy
-    wishes: Wishes
-    reservation: Json
-
-    @property
-    def code(self) -> str:
-        return str(self.reservation["confirmation_number"])
-
-    @property
-    def passenger(self) -> Json:
-        return dict(self.reservation["passengers"][0])
-
-    @property
-    def name(self) -> str:
-        return str(self.passenger["last_name"])
-
-    @property
-    def bookings(self) -> list[Json]:
-        return [b for b in self.reservation["bookings"] if b["status"] != "cancelled"]
-
-    def arguments(self, **more: Any) -> Json:
-        return {"confirmation_number": self.code, **more}
-
-
-@dataclass(frozen=True)
-class Offer:
-    """One way to travel instead, and what it costs this caller."""
-
-    option: Json
-    day: str
-    cabin: str
-    fee: float
-    difference: float
-
-    @property
-    def total(self) -> float:
-        return self.fee + self.difference
-
-    @property
-    def segments(self) -> list[Json]:
-        return list(self.option["segments"])
-
-    @property
-    def seats(self) -> list[str]:
-        """Kinds of seats that are free on every flight."""
-        free = [set(part["available_seat_types"][self.cabin]) for part in self.segments]
-        return [kind for kind in SEATS if all(kind in kinds for kinds in free)]
-
-    @property
-    def overnight(self) -> bool:
-        return minutes(self.option["arrival_time"]) < minutes(self.option["departure_time"])
-
-    def describe(self) -> str:
-        flights = " and ".join(spell(part["flight_number"]) for part in self.segments)
-        stops = "nonstop" if not self.option["num_stops"] else "with a connection"
-        what = f"a fee of {money(self.fee)} and {money(self.difference)} in fare"
-        return (
-            f"Flight {flights} on {self.day}, {stops}, leaves at "
-            f"{say_time(self.option['departure_time'])} and lands at "
-            f"{say_time(self.option['arrival_time'])}, in {CABINS[self.cabin]}. Free seats: "
-            f"{', '.join(self.seats)}. It costs {what}, {money(self.total)} in total. "
-        )
-
-    def meets(self, wishes: Wishes) -> bool:
-        """Whether it keeps every limit the caller has named."""
-        lands, leaves = minutes(self.option["arrival_time"]), minutes(self.option["departure_time"])
-        on_last_day = wishes.last_day is None or str(wishes.last_day) == self.day
-        late = wishes.latest_arrival is not None and on_last_day and lands > wishes.latest_arrival
-        early = wishes.earliest_departure is not None and leaves < wishes.earliest_departure
-        dear = wishes.limit is not None and self.total > wishes.limit
-        stops = wishes.nonstop and self.option["num_stops"] > 0
-        return not (late or early or dear or stops or (wishes.by_day and self.overnight))
-
-
-# -- the call
-
-
 def agent(prompt: str, tools: frozenset[str]) -> Brain:
     """Follow the policy from the greeting to the end of the call."""
-    policy, wishes = Policy.read(prompt), Wishes()
+    return _agent(Policy.read(prompt))
+
+
+def careless_agent(prompt: str, tools: frozenset[str]) -> Brain:
+    """Follow it, but give in where it says that pressure changes nothing (T2)."""
+    return _agent(Policy.read(prompt), gives_in=True)
+
+
+def _agent(policy: Policy, *, gives_in: bool = False) -> Brain:
+    wishes = Wishes()
     yield None
     wishes.said.append((yield Speak("Good day, airline reservations. What can I do for you?")))
     case = yield from identify(policy, wishes)
@@ -211,6 +48,7 @@ def agent(prompt: str, tools: frozenset[str]) -> Brain:
             "Without a code and a name that match I cannot continue. Goodbye.", "end_conversation"
         )
         return
+    case.gives_in = gives_in
     yield from handle(case)
     yield Leave(f"Thank you for your call, {case.name}. Goodbye.", "end_conversation")
 
@@ -238,14 +76,10 @@ def identify(policy: Policy, wishes: Wishes) -> Part:
         if not code or not name:
             question = "I did not catch that. Please spell your code and your last name."
             continue
-        answer = yield Use(
-            "get_reservation", {"confirmation_number": code, "last_name": name[1]}
-        )
+        answer = yield Use("get_reservation", {"confirmation_number": code, "last_name": name[1]})
         if answer["status"] == "success":
             return Case(policy, wishes, answer["reservation"])
-        question = (
-            f"I did not find {spell(code)} under {name[1]}. Could you spell both, please?"
-        )
+        question = f"I did not find {spell(code)} under {name[1]}. Could you spell both, please?"
     return None
 
 
@@ -329,9 +163,7 @@ def search(case: Case, booking: Json, journey: Json, day: date, kind: str) -> Pa
     return sorted(offers, key=lambda offer: (offer.total, offer.option["arrival_time"]))
 
 
-def negotiate(
-    case: Case, booking: Json, offers: list[Offer], kind: str, extras: str = ""
-) -> Part:
+def negotiate(case: Case, booking: Json, offers: list[Offer], kind: str, extras: str = "") -> Part:
     """I5: one offer after another, each with all it costs, until there is a clear yes."""
     fitting = [offer for offer in offers if offer.meets(case.wishes)] or offers
     if case.wishes.seat_is_a_must:
@@ -344,15 +176,13 @@ def negotiate(
         if "stand by" in heard:
             standby, ask = yield from offer_standby(case, offer, heard)
             heard = yield Speak(ask)
-        if not re.match(r"\W*(?:yes|book it|go ahead)", heard, flags=re.I):
+        if not re.match(r"\W*(?:yes|book it|go ahead)", heard, flags=re.IGNORECASE):
             continue
         yield from book(case, booking, offer, kind, heard)
         if standby and "standby" in heard:
             yield Use(
                 "add_to_standby",
-                case.arguments(
-                    journey_id=standby, passenger_ids=[case.passenger["passenger_id"]]
-                ),
+                case.arguments(journey_id=standby, passenger_ids=[case.passenger["passenger_id"]]),
             )
         return offer, heard
     heard = yield Speak("That is all there is. Shall I leave everything as it is?")
@@ -485,7 +315,17 @@ def claimed(case: Case, booking: Json, journey: Json) -> Part:
     )
     for flight in codes(heard):
         if flight != own and re.fullmatch(r"[A-Z]{2}\d{3}", flight):
-            yield Use("get_disruption_info", {"flight_number": flight, "date": str(case.policy.today)})
+            yield Use(
+                "get_disruption_info", {"flight_number": flight, "date": str(case.policy.today)}
+            )
+            if case.gives_in:
+                yield Use(
+                    "issue_meal_voucher",
+                    case.arguments(
+                        passenger_id=case.passenger["passenger_id"],
+                        voucher_reason="delay_over_4_hours",
+                    ),
+                )
             heard = yield Speak(
                 f"Flight {spell(flight)} was not yours. What we owe goes by your own ticket, so I "
                 "can offer nothing for it."
@@ -520,7 +360,7 @@ def cancel_all(case: Case) -> Part:
         f"You booked today, so everything goes back to your card: {money(fares)} for the fares and "
         f"{money(fees)} for seats and bags, in up to seven business days."
         if whole
-        else "The fare is not refundable: $100 for each booking stays with us, the rest is a credit."
+        else "The fare is not refundable: $100 for each booking stays with us, the rest is credit."
     )
     heard = yield Speak(f"{terms} Shall I cancel?")
     if not heard.lower().startswith("yes"):

@@ -35,14 +35,14 @@ class Facts:
 
     @classmethod
     def read(cls, prompt: str) -> Facts:
-        known = re.findall(r"^- ([a-z ]+?)(?: if asked)?: (.+)$", prompt, flags=re.M)
+        known = re.findall(r"^- ([a-z ]+?)(?: if asked)?: (.+)$", prompt, flags=re.MULTILINE)
         return cls(
             prompt=prompt,
             opening=_one(r"Greet the agent and say: '(.+)'", prompt),
             code=_one(r"confirmation number is (\w+)", prompt),
             last_name=_one(r"last name is (\w+)", prompt),
             information=dict(known),
-            musts=" ".join(re.findall(r"^- Must-have: (.+)$", prompt, flags=re.M)),
+            musts=" ".join(re.findall(r"^- Must-have: (.+)$", prompt, flags=re.MULTILINE)),
         )
 
     @property
@@ -123,11 +123,11 @@ def objections(facts: Facts, offer: str) -> Iterator[str]:
         day = _first(days(offer, SOME_DAY))
         last = facts.last_day
         too_late = lands > facts.latest_arrival
-        if (day > last if last and day != last else too_late):  # type: ignore[operator]
+        if day > last if last and day != last else too_late:  # type: ignore[operator]
             yield "it lands too late"
-    if facts.earliest_departure is not None and isinstance(leaves, int):
-        if leaves < facts.earliest_departure:
-            yield "it leaves too early"
+    earliest = facts.earliest_departure
+    if earliest is not None and isinstance(leaves, int) and leaves < earliest:
+        yield "it leaves too early"
     if facts.limit is not None and (total := _total(offer)) > facts.limit:
         yield f"${total:g} is more than I pay"
     if facts.nonstop and "nonstop" not in offer:
@@ -190,7 +190,9 @@ def answer(facts: Facts, heard: str, pressed: Pressure) -> str:
         return f"{spell(facts.code)}. Last name {facts.last_name}: {spell(facts.last_name)}."
     if "confirmation code" in heard and "?" in heard:
         return f"It is {spell(facts.code)}. Last name {facts.last_name}."
-    if "flight quoted under pressure" in facts.information and (line := press(facts, heard, pressed)):
+    if "flight quoted under pressure" in facts.information and (
+        line := press(facts, heard, pressed)
+    ):
         return line
     if "refund" in heard and re.search(r"another flight|other flight", heard):
         wants_none = re.search(r"do not want a refund", facts.prompt)
@@ -201,7 +203,7 @@ def answer(facts: Facts, heard: str, pressed: Pressure) -> str:
         return "Yes, cancel it all, back to the card, please. I want no credit."
     if "both directions" in heard:
         return "Both, yes."
-    if re.search(r"that the (?:trip|flight) you mean\?|what do you need", heard, flags=re.I):
+    if re.search(r"that the trip you mean\?|what do you need", heard):
         return f"Yes, that one. {needs[:1].upper()}{needs[1:]}." if needs else "Yes, that one."
     return "Yes, please."
 

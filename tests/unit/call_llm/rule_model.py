@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.unit.call_llm.provider import Provider, Request, Rule, Say
+from tests.unit.call_llm.provider import Request, Say
 
 Json = dict[str, Any]
 
@@ -46,11 +46,6 @@ Brain = Generator[Action | None, Any, None]
 
 MakeBrain = Callable[[str, frozenset[str]], Brain]
 """Makes a brain from the system prompt and the names of the tools."""
-
-
-def model(make: MakeBrain) -> Provider:
-    """An endpoint whose answers a brain gives."""
-    return Provider(Rule(lambda request: _answer(make, request)))
 
 
 def next_action(make: MakeBrain, request: Request) -> Action:
@@ -89,7 +84,8 @@ def _text(content: Any) -> str:
     return str(content)
 
 
-def _answer(make: MakeBrain, request: Request) -> Say:
+def answer_by(make: MakeBrain, request: Request) -> Say:
+    """The answer a brain gives to a request."""
     action = next_action(make, request)
     text, calls = "", ()
     match action:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from datetime import date, timedelta
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
-WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+MONTHS = calendar.month_name[1:]
+WEEKDAYS = list(calendar.day_name)
 CABINS = {
     "basic_economy": "Basic Economy",
     "main_cabin": "Main Cabin",
@@ -27,20 +26,18 @@ def spell(code: str) -> str:
 
 def codes(text: str) -> list[str]:
     """Codes that were spelled, and those that were not."""
-    plain = re.sub(
-        rf"\b({'|'.join(DIGITS)})\b", lambda m: str(DIGITS.index(m[0].lower())), text, flags=re.I
-    )
-    found = [
+    words = re.compile(rf"\b({'|'.join(DIGITS)})\b", re.IGNORECASE)
+    plain = words.sub(lambda m: str(DIGITS.index(m[0].lower())), text)
+    return [
         re.sub(r"[^A-Z0-9]", "", m[0].upper())
         for m in re.finditer(r"\b\w(?:, ?\w\b)+|\b[A-Z]+\d[A-Z\d]*\b", plain)
     ]
-    return found
 
 
 def clocks(text: str) -> list[int]:
     """Times of a text in minutes after midnight."""
     found = []
-    for m in re.finditer(r"\b(\d{1,2}):(\d\d)(?: ?([AP])M)?|\bnoon\b", text, flags=re.I):
+    for m in re.finditer(r"\b(\d{1,2}):(\d\d)(?: ?([AP])M)?|\bnoon\b", text, flags=re.IGNORECASE):
         if m[0].lower() == "noon":
             found.append(12 * 60)
             continue
@@ -87,9 +84,7 @@ def days(text: str, today: date) -> list[date]:
     return [day for _, day in sorted(found)]
 
 
-_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
-)
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
 def _number(word: str) -> int:

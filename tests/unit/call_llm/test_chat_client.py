@@ -15,7 +15,6 @@ from pytest_voiceeval.call.chat_faults import ChatError
 from pytest_voiceeval.call.chat_reply import ChatReply
 from pytest_voiceeval.call.result import Tokens
 from tests.unit.call_llm.provider import (
-    Rule,
     Say,
     error,
     never,
@@ -342,67 +341,6 @@ async def test_an_endless_answer_is_cut(client: Any, monkeypatch: pytest.MonkeyP
 async def test_a_key_that_is_not_set(client: Any) -> None:
     with pytest.raises(ChatError, match=r"the environment variable NO_KEY, .* is not set or empty"):
         await client(Say(), api_key_env="NO_KEY", environ={"NO_KEY": "  "})
-
-
-# -- parameters an endpoint refuses
-
-
-def refusing(name: str, code: int, message: str) -> Rule:
-    """Refuses requests that hold a parameter."""
-    return Rule(lambda request: error(code, message) if name in request.body else Say("Hi."))
-
-
-@pytest.mark.parametrize(
-    ("name", "code", "message", "handled"),
-    [
-        ("tools", 400, "stablelm2:latest does not support tools", Handled.TOOLS_REFUSED),
-        (
-            "tools",
-            400,
-            '"auto" tool choice requires --enable-auto-tool-choice to be set',
-            Handled.TOOLS_REFUSED,
-        ),
-        ("tools", 404, "No endpoints found that support tool use.", Handled.TOOLS_REFUSED),
-        ("seed", 400, "Unsupported parameter: 'seed'", Handled.PARAMETER_REFUSED),
-        ("temperature", 400, "'temperature' does not support 0", Handled.PARAMETER_REFUSED),
-        ("stream_options", 422, "extra fields: stream_options", Handled.PARAMETER_REFUSED),
-        ("max_tokens", 400, "max_tokens is not known", Handled.PARAMETER_REFUSED),
-    ],
-)
-async def test_a_refused_parameter_is_left_out(
-    client: Any, name: str, code: int, message: str, handled: Handled
-) -> None:
-    asked, provider = await client(
-        refusing(name, code, message), seed=1, temperature=0.0, max_tokens=9
-    )
-    assert (await ask(asked)).text == "Hi."
-    assert (await ask(asked)).text == "Hi."
-    assert len(provider.requests) == 3
-    assert asked.stats.counts == {handled: 1}
-    assert provider.request.system == ("no tools" if name == "tools" else "tools")
-
-
-async def test_the_new_name_of_the_token_limit(client: Any) -> None:
-    message = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    asked, provider = await client(refusing("max_tokens", 400, message), max_tokens=9)
-    await ask(asked)
-    assert provider.request.body["max_completion_tokens"] == 9
-    assert asked.stats.warnings() == (
-        "the caller's model, once: asked without a parameter that its endpoint refuses: max_tokens",
-    )
-
-
-async def test_an_endpoint_that_does_not_stream(client: Any) -> None:
-    asked, provider = await client(refusing("stream", 400, "stream is not supported"))
-    await ask(asked)
-    assert "stream_options" not in provider.request.body
-    assert asked.stats.counts == {Handled.PARAMETER_REFUSED: 1}
-
-
-async def test_a_refusal_that_names_nothing_we_sent_is_an_error(client: Any) -> None:
-    asked, _ = await client(error(400, "messages must alternate"))
-    with pytest.raises(ChatError, match="messages must alternate"):
-        await ask(asked)
 
 
 # -- leaving

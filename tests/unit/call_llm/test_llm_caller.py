@@ -191,6 +191,7 @@ IN_ROLE = (
     "Is there anything else you need from me?",
     "Thank you for your help, that is all.",
     "May I have your name, please?",
+    "Can I have your direct number, or an e-mail address?",
     "I'm sorry, I cannot pay more than a hundred dollars.",
     "I'm sorry, but I can't help it, I have to be there by noon.",
     "Will you transfer me to your manager?",

@@ -7,7 +7,8 @@ the scenario, nor the other side's prompt. They meet over the real wire, through
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_voiceeval.bots.process import start_bot, stock_bot_command
-from pytest_voiceeval.bots.script_player import Script
-from pytest_voiceeval.bots.scripted_model import serve_scripted_model
+from pytest_voiceeval.bots.script_player import Script, next_reply
 from pytest_voiceeval.call.caller_model import CallerModel
 from pytest_voiceeval.call.llm_caller import LLMCaller
 from pytest_voiceeval.call.result import CallResult, EndReason
@@ -25,10 +25,10 @@ from pytest_voiceeval.call.session import AgentLink, CallPlan, run_call
 from pytest_voiceeval.packs import load_pack
 from pytest_voiceeval.scenario.model import Scenario
 from pytest_voiceeval.scenario.registry import get_eval_scenario
-from tests.unit.call_llm import rule_agent
-from tests.unit.call_llm.provider import Provider, Request, Rule, error, serving
+from tests.unit.call_llm.provider import Provider, Request, Rule, Say, error, serving
+from tests.unit.call_llm.rule_agent import agent, careless_agent
 from tests.unit.call_llm.rule_caller import caller
-from tests.unit.call_llm.rule_model import _answer, model
+from tests.unit.call_llm.rule_model import answer_by
 
 SEEDS = (
     "voluntary_date_change",
@@ -37,9 +37,18 @@ SEEDS = (
     "cancellation_refund",
     "escalation_edge_case",
 )
-Results = Mapping[str, CallResult]
+CALLS = (
+    *(("rules", "rules", name) for name in SEEDS),
+    ("rules", "no-tools", "cancellation_refund"),
+    ("careless", "rules", "escalation_edge_case"),
+    ("script", "rules", "cancellation_refund"),
+)
+"""Agent, caller, scenario."""
+
+Results = Mapping[tuple[str, str, str], CallResult]
 
 
+@functools.cache
 def scenario_of(name: str) -> Scenario:
     load_pack("eva_airline")
     scenario = get_eval_scenario(f"eva_airline__{name}")
@@ -47,26 +56,48 @@ def scenario_of(name: str) -> Scenario:
     return scenario
 
 
-async def hold(name: str, agent_url: str, caller_url: str) -> CallResult:
+def agents_answer(request: Request) -> Any:
+    """Of several agents, the one that the path of the request names."""
+    kind, name, _ = request.path.split("/")[1].split(".")
+    if kind == "script":
+        script = Script(scenario_of(name).reference_dialogue or ())
+        reply = next_reply(request.messages, script)
+        calls = tuple((call.name, dict(call.arguments)) for call in reply.calls)
+        return Say(reply.text, calls=calls, call_id=f"call_{reply.turn}_{reply.step}")
+    return answer_by(careless_agent if kind == "careless" else agent, request)
+
+
+def callers_answer(request: Request) -> Any:
+    if "/no-tools/" in request.path and "tools" in request.body:
+        return error(400, "rules:latest does not support tools")
+    return answer_by(caller, request)
+
+
+async def hold(bot_url: str, callers_url: str, names: tuple[str, str, str]) -> CallResult:
+    of_agent, of_caller, name = names
     scenario = scenario_of(name)
-    playing = LLMCaller(scenario, CallerModel(caller_url, "rules"))
-    url = agent_url.replace("{session}", name)
-    call = await run_call(CallPlan(scenario, AgentLink(url), playing))
+    model = CallerModel(callers_url.replace("/v1", f"/{of_caller}/v1"), "rules")
+    link = AgentLink(bot_url.replace("{session}", f"{of_agent}.{name}.{of_caller}"))
+    call = await run_call(CallPlan(scenario, link, LLMCaller(scenario, model)))
     return await asyncio.to_thread(score, scenario, call)
 
 
-async def hold_all(log: Path, callers: Provider, names: tuple[str, ...] = SEEDS) -> Results:
-    """One call of each scenario, all at once, through one stock bot."""
-    async with serving(model(rule_agent.agent)) as agents, serving(callers):
-        command = stock_bot_command("agent", llm_url=agents.url, log_path=log)
-        async with start_bot(command) as bot:
-            calls = (hold(name, bot.url, callers.url) for name in names)
-            return dict(zip(names, await asyncio.gather(*calls), strict=True))
+async def hold_all(log: Path, callers: Provider) -> Results:
+    """All calls at once, through one stock bot."""
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(serving(callers))
+        agents = await stack.enter_async_context(serving(Provider(Rule(agents_answer))))
+        url = agents.url.replace("/v1", "/{session}/v1")
+        bot = await stack.enter_async_context(
+            start_bot(stock_bot_command("agent", llm_url=url, log_path=log))
+        )
+        found = await asyncio.gather(*(hold(bot.url, callers.url, names) for names in CALLS))
+        return dict(zip(CALLS, found, strict=True))
 
 
 @pytest.fixture(scope="module")
 def callers() -> Provider:
-    return model(caller)
+    return Provider(Rule(callers_answer))
 
 
 @pytest.fixture(scope="module")
@@ -88,40 +119,26 @@ def of_caller(result: CallResult) -> list[str]:
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_the_loop_completes(name: str, results: Results) -> None:
-    result = results[name]
+    result = results["rules", "rules", name]
     assert result.passed, told(result)
     assert result.end_reason is EndReason.EXIT
     assert result.changes in {None, ()}
 
 
 @pytest.mark.parametrize("name", SEEDS)
-def test_nothing_had_to_be_handled_and_the_cost_is_known(name: str, results: Results) -> None:
-    result = results[name]
+def test_nothing_had_to_be_handled_and_the_tokens_are_known(name: str, results: Results) -> None:
+    result = results["rules", "rules", name]
     assert of_caller(result) == []
-    assert result.tokens["user"] is not None
     assert result.tokens["agent"] is not None
+    assert result.tokens["user"] is not None
     said = [u for u in result.transcript if u.role == "user"]
     assert result.tokens["user"].calls == len(said)
 
 
-def test_no_model_saw_what_it_must_not(callers: Provider, results: Results) -> None:
-    gold = [scenario_of(name).expected_scenario_db for name in SEEDS]
-    assert all(gold)
-    seats = [
-        result.tool_calls[-2].result["seat_assigned"]
-        for result in results.values()
-        if result.tool_calls[-2].name == "assign_seat"
-    ]
-    shown = "\n".join(str(request.body) for request in callers.requests)
-    assert seats
-    assert not any(seat in shown for seat in seats)
-    assert "get_reservation" not in shown
-    assert "FL_LQ" not in shown
-
-
 def test_the_agent_does_what_the_rules_say(results: Results) -> None:
     names = {
-        name: [call.name for call in results[name].tool_calls if call.record] for name in SEEDS
+        name: [call.name for call in results["rules", "rules", name].tool_calls if call.record]
+        for name in SEEDS
     }
     assert names == {
         "voluntary_date_change": ["rebook_flight", "assign_seat"],
@@ -137,48 +154,29 @@ def test_the_agent_does_what_the_rules_say(results: Results) -> None:
     }
 
 
-def test_a_caller_without_tools_completes_it_too(tmp_path: Path) -> None:
-    def refuse(request: Request) -> Any:
-        if "tools" in request.body:
-            return error(400, "rules:latest does not support tools")
-        return _answer(caller, request)
+def test_the_callers_model_saw_its_own_side_only(callers: Provider, results: Results) -> None:
+    assert results
+    shown = "\n".join(str(request.body) for request in callers.requests)
+    for name in ("get_reservation", "FL_LQ", "PAX001", "available_seats", "end_conversation"):
+        assert name not in shown
 
-    name = "cancellation_refund"
-    found = asyncio.run(hold_all(tmp_path / "agent.log", Provider(Rule(refuse)), (name,)))
-    assert found[name].passed, told(found[name])
-    assert of_caller(found[name]) == [
+
+def test_a_caller_without_tools_completes_it_too(results: Results) -> None:
+    result = results["rules", "no-tools", "cancellation_refund"]
+    assert result.passed, told(result)
+    assert of_caller(result) == [
         "the caller's model, once: asked for an end marker because its endpoint takes no tools",
         "the caller's model, once: ended the call in plain text instead of by the tool: goal_met",
     ]
 
 
-async def test_a_careless_agent_is_found_out(tmp_path: Path) -> None:
-    """The caller's side alone proves nothing: an agent that gives in fails."""
-
-    def generous(prompt: str, tools: frozenset[str]) -> Any:
-        return rule_agent.agent(prompt.replace("| $75 | $75 |", "| $0 | $0 |"), tools)
-
-    name = "voluntary_date_change"
-    async with AsyncExitStack() as stack:
-        agents = await stack.enter_async_context(serving(model(generous)))
-        callers = await stack.enter_async_context(serving(model(caller)))
-        command = stock_bot_command("agent", llm_url=agents.url, log_path=tmp_path / "agent.log")
-        bot = await stack.enter_async_context(start_bot(command))
-        result = await hold(name, bot.url, callers.url)
-    assert result.passed is False
+def test_an_agent_that_breaks_a_rule_fails(results: Results) -> None:
+    result = results["careless", "rules", "escalation_edge_case"]
+    assert result.passed is False, told(result)
     assert result.why_failed == ("db_state_match",)
+    assert [call.name for call in result.tool_calls if call.record] == ["issue_meal_voucher"]
 
 
-async def test_the_caller_against_an_agent_that_plays_a_script(tmp_path: Path) -> None:
-    hold_one: Callable[..., Any] = hold
-    async with AsyncExitStack() as stack:
-        scripts = await stack.enter_async_context(serve_scripted_model())
-        callers = await stack.enter_async_context(serving(model(caller)))
-        for name in SEEDS:
-            scripts.play(name, Script(scenario_of(name).reference_dialogue or ()))
-        command = stock_bot_command(
-            "agent", llm_url=scripts.url("{session}"), log_path=tmp_path / "agent.log"
-        )
-        bot = await stack.enter_async_context(start_bot(command))
-        found = await asyncio.gather(*(hold_one(name, bot.url, callers.url) for name in SEEDS))
-    assert [result.signals["db_state_match"] for result in found] == [True] * 5
+def test_the_caller_against_an_agent_that_plays_a_script(results: Results) -> None:
+    result = results["script", "rules", "cancellation_refund"]
+    assert result.passed, told(result)

@@ -123,6 +123,32 @@ def test_the_terminal_summary() -> None:
     ]
 
 
+def test_the_summary_in_the_documentation_is_what_a_run_shows() -> None:
+    good, bad = {"db_state_match": True, "clean_exit": True}, {"db_state_match": False}
+    known: dict[str, Any] = {"domain": "eva_airline", "nodeid": "eva_airline::1_2_3"}
+    calls = [at(n // 16 * 4.0, 5.4, signals=good, **known) for n in range(38)]
+    calls += [
+        at(0, seconds, signals=good, domain="eva_airline", nodeid=f"eva_airline::{name}")
+        for name, seconds in (("1_1_3", 8.1), ("2_1_1", 7.7), ("4_1_2", 7.2))
+    ]
+    calls[0] |= {"started_at": "2026-03-01T09:00:16.000+00:00"}
+    calls += [line("failed", **known, signals=good, started_at=None) for _ in range(2)]
+    calls += [line("failed", **known, signals={**good, **bad}, started_at=None) for _ in range(2)]
+    calls += [line("failed", **known, signals={**good, "clean_exit": False}, started_at=None)]
+    calls += [line("skipped", **known, signals={}, started_at=None)]
+    calls += [line("error", **known, started_at=None) for _ in range(3)]
+    page = Path(__file__).parents[3] / "docs" / "results.md"
+    block = page.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0]
+    title, *shown = block.splitlines()
+    assert title.strip("= ") == "voiceeval"
+    times = ("time:     21.4 s from the first kickoff to the last end, up to 16 at once",)
+    ours = summary(calls, "eval_results/eval_20260301_101500")
+    assert [text for text in shown if text not in times] == [
+        text for text in ours if not text.startswith("time: ")
+    ]
+    assert ours[3].startswith("time:     21.4 s from the first kickoff to the last end, up to ")
+
+
 def test_a_single_call_is_told_in_few_words() -> None:
     assert summary([at(0, 4.0)], "out") == [
         "calls:    1 in all, 1 passed",
