@@ -28,6 +28,7 @@ class AheadScheduling(LoadScheduling):  # type: ignore[misc]
 
     def __init__(self, config: pytest.Config, log: Any, ahead: int) -> None:
         super().__init__(config, log)
+        self.maxschedchunk = 2  # at first; more is handed out here
         self._ahead = ahead
 
     def schedule(self) -> None:

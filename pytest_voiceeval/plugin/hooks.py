@@ -170,7 +170,7 @@ def extra_text(config: pytest.Config, result: CallResult) -> str:
 
 
 def _evidence(verdict: Verdict) -> Iterable[str]:
-    if not verdict.why:
+    if not verdict.why or (verdict.gates and verdict.holds is False):  # the headline has those
         return []
     said = {True: "passed", False: "failed", None: "does not apply"}[verdict.holds]
     return wrap(f"{verdict.name} ({said}): {verdict.why}")

@@ -13,10 +13,10 @@ from pytest_voiceeval.plugin.collection import ScenarioItem, domain_modules
 from pytest_voiceeval.plugin.options import read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Sequence
 
     from pytest_voiceeval.plugin.options import Settings
-    from pytest_voiceeval.plugin.selection import Selection
+    from pytest_voiceeval.plugin.selection import ScenarioId, Selection
 
 USER_FOLDER = "scenarios"
 
@@ -27,7 +27,7 @@ def select(config: pytest.Config) -> Selection | None:
     paths, ids = selections.split_arguments(config)
     settings = read_settings(config)
     _check_bots(settings)
-    selection = selections.resolve(settings, ids)
+    selection = selections.resolve(*_asked_for(config, settings, ids), ids)
     if selection is None:
         return None
     selection = hooks.arrange(config, selection)
@@ -38,6 +38,18 @@ def select(config: pytest.Config) -> Selection | None:
     packaged = bool(ids) or not config.args
     config.pluginmanager.register(Collecting(selection, packaged=packaged), "voiceeval-collecting")
     return selection
+
+
+def _asked_for(
+    config: pytest.Config, settings: Settings, ids: Sequence[ScenarioId]
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Domains and scenarios by option; whatever the command line names replaces the ini file's."""
+    domains, scenarios = (
+        config.getoption(f"voiceeval_{name}") or () for name in ("domain", "scenarios")
+    )
+    if domains or scenarios or ids:
+        return domains, scenarios
+    return settings.domain, settings.scenarios
 
 
 def _check_bots(settings: Settings) -> None:

@@ -14,8 +14,6 @@ from pytest_voiceeval.plugin.ids import SEPARATOR, ItemNames, may_be_item, pack_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pytest_voiceeval.plugin.options import Settings
-
 
 @dataclass(frozen=True, slots=True)
 class ScenarioId:
@@ -96,8 +94,15 @@ def _is_misspelled(path: Path, name: str) -> bool:
     return not path.exists() and bool(difflib.get_close_matches(name, known))
 
 
-def resolve(settings: Settings, ids: Iterable[ScenarioId]) -> Selection | None:
+def resolve(
+    domains: Iterable[str], scenarios: Iterable[str], ids: Iterable[ScenarioId]
+) -> Selection | None:
     """Turn options and ids into scenarios; None when the run selects none.
+
+    Args:
+        domains: what `--domain` says.
+        scenarios: what `--scenarios` says.
+        ids: what stands on the command line.
 
     Raises:
         pytest.UsageError: for an unknown domain or scenario, with the closest names.
@@ -107,9 +112,9 @@ def resolve(settings: Settings, ids: Iterable[ScenarioId]) -> Selection | None:
 
     asked = _Asked()
     try:
-        for domain in settings.domain:
+        for domain in domains:
             asked.add_domain(domain)
-        for text in settings.scenarios:
+        for text in scenarios:
             asked.add_text(text)
         for one in ids:
             asked.add_id(one)

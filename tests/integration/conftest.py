@@ -19,7 +19,9 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.delenv("EVAL_DATA_ROOT", raising=False)
 
     def run(*arguments: str | Path) -> pytest.RunResult:
-        always = ["-W", "error", "-p", "no:asyncio", "--voice-output", "out"]
+        # hypothesis imports half of itself to summarise a run that did not use it
+        plugins = ["-p", "no:asyncio", "-p", "no:hypothesispytest"]
+        always = ["-W", "error", *plugins, "--voice-output", "out"]
         return pytester.runpytest_subprocess(*always, *map(str, arguments), timeout=120)
 
     return run

@@ -152,16 +152,3 @@ def test_a_call_without_a_verdict_leaves_what_was_measured(
     assert [m["is_successful"] for m in strict(pytester.path / "out" / "all_metrics.json")] == [
         None
     ]
-
-
-def test_unreadable_metrics_of_a_bot_are_a_warning_and_no_failure(
-    pytester: pytest.Pytester, run: Run, results: Results
-) -> None:
-    script = BOT.replace("json.dumps(known)", "'{half'")
-    bot = f"{sys.executable} {pytester.makepyfile(bot=script)} --port {{port}}"
-    result = run(ITEM, "--agent-cmd", f"{bot} --llm-url {{model_url}} --role agent --trace")
-    result.assert_outcomes(passed=1)
-    [line] = results()
-    [warning] = line["warnings"]
-    assert warning.startswith("trace_metrics.json is not used: it is not readable JSON")
-    assert "trace_metrics" not in strict(pytester.path / "out" / NAME / "metrics.json")

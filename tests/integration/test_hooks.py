@@ -63,9 +63,9 @@ def test_a_gating_signal_fails_the_call(
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "failed: brief; passed: db_state_match, clean_exit; does not count: polite (failed)",
+            "brief: the longest turn has 3 words",
+            "failed: brief; passed: db_state_match, clean_exit; does not count: polite",
             "rerun: pytest shop::apples*",
-            "brief (failed): the longest turn has 3 words",
         ]
     )
     [line] = results()
@@ -174,7 +174,7 @@ def test_a_section_that_fails_or_has_no_end_does_not_hide_the_verdict(
     pytester.makeconftest(plugin.format("result.nothing") + '\npytest_plugins = ["long"]\n')
     result = run("--domain", "shop", "--agent-fault", "never-exits")
     result.assert_outcomes(failed=1)
-    raised = "pytest_voiceeval_report_section raised AttributeError (conftest.py:2): *"
+    raised = "pytest_voiceeval_report_section raised AttributeError (conftest.py:2):"
     result.stdout.fnmatch_lines(["rerun: *", raised])
 
 

@@ -150,8 +150,9 @@ def test_ini_keys_are_defaults_and_the_command_line_wins(
 ) -> None:
     pytester.makeini("[pytest]\nvoiceeval_scenarios =\n    eva_airline::cancellation_refund")
     assert collected(look("-q")) == ["eva_airline::cancellation_refund"]
-    result = look("--scenarios", "eva_airline::irrops_cancellation", "-q")
-    assert collected(result) == ["eva_airline::irrops_cancellation"]
+    for other in (["--scenarios", SEEDS[1]], [f"eva_airline::{SEEDS[1]}"]):
+        assert collected(look(*other, "-q")) == ["eva_airline::irrops_cancellation"]
+    assert len(collected(look("--domain", "eva_airline", "-q"))) == 5
 
 
 def test_a_misspelled_domain_in_an_id_is_named(look: Run) -> None:

@@ -102,3 +102,13 @@ def test_tables_of_another_shape_are_refused(tmp_path: Path, content: str, messa
 def test_a_table_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(PriceError, match=r"the price table cannot be read: .*none.toml"):
         load_price_table(tmp_path / "none.toml")
+
+
+def test_the_table_of_the_documentation_is_one(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / "docs" / "callers.md"
+    _, _, rest = page.read_text(encoding="utf-8").partition('```toml title="prices.toml"\n')
+    file = tmp_path / "prices.toml"
+    file.write_text(rest.partition("```")[0])
+    table = load_price_table(file)
+    assert table.cost(TOKENS, "qwen2.5:14b", "http://localhost:11434/v1") == 0
+    assert table.cost(TOKENS, "gpt-4.1-mini", OPENAI) == pytest.approx(0.0088)

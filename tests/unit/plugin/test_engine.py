@@ -72,9 +72,7 @@ def test_run_raises_what_the_work_raises(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("kind", [pytest.skip.Exception, pytest.fail.Exception, KeyboardInterrupt])
-def test_no_exception_of_one_work_harms_another(
-    engine: Engine, kind: type[BaseException]
-) -> None:
+def test_no_exception_of_one_work_harms_another(engine: Engine, kind: type[BaseException]) -> None:
     async def leave() -> None:
         raise kind("gone")
 
