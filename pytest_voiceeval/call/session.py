@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.caller import Caller, HangUp, Say
@@ -29,7 +29,7 @@ from pytest_voiceeval.wire.errors import ConnectionLost, MessageTooLarge, SendTi
 from pytest_voiceeval.wire.rtvi import Envelope
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
+    from collections.abc import AsyncIterator, Coroutine, Iterator
 
     from pytest_voiceeval.call.limits import CallLimits
     from pytest_voiceeval.scenario.model import Scenario
@@ -255,13 +255,24 @@ class _Call:
 
     async def _ask(self) -> Say | HangUp:
         """Ask the caller while the agent is still listened to; wait for both to be through."""
-        async with running(self._reply()) as reply, running(self._overhear()) as agent:
-            await asyncio.wait({reply, agent}, return_when=asyncio.FIRST_COMPLETED)
-            if agent.done():
-                agent.result()
-            answer = reply.result()
+        with self._clock_of_the_caller():
+            async with running(self._reply()) as reply, running(self._overhear()) as agent:
+                await asyncio.wait({reply, agent}, return_when=asyncio.FIRST_COMPLETED)
+                if agent.done():
+                    agent.result()
+                answer = reply.result()
         await self._hear_out()
         return answer
+
+    @contextmanager
+    def _clock_of_the_caller(self) -> Iterator[None]:
+        """The time the caller takes is not the agent's: it does not count against the call's."""
+        began, most = time.monotonic(), self._limits.caller
+        self._over_at += most
+        try:
+            yield
+        finally:
+            self._over_at += time.monotonic() - began - most
 
     async def _reply(self) -> Say | HangUp:
         async with blaming_caller("replying", self._limits, "caller"):

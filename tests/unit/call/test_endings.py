@@ -241,13 +241,14 @@ async def test_the_answer_to_the_last_words_is_awaited_within_bounds(kit: Any) -
     assert "did not finish its answer to the last words in 0.5 s" in conversation.end_detail
 
 
-async def test_the_time_limit_ends_the_call_and_keeps_what_was_begun(kit: Any) -> None:
-    async def ramble(bot: Any, heard: str) -> None:
-        await bot.send("bot-llm-started")
-        while True:
-            await bot.send(("bot-llm-text", {"text": "and "}))
-            await asyncio.sleep(0.02)
+async def ramble(bot: Any, heard: str) -> None:
+    await bot.send("bot-llm-started")
+    while True:
+        await bot.send(("bot-llm-text", {"text": "and "}))
+        await asyncio.sleep(0.02)
 
+
+async def test_the_time_limit_ends_the_call_and_keeps_what_was_begun(kit: Any) -> None:
     bot = kit.Bot(ramble)
     async with kit.serving(bot):
         conversation = await kit.hold(bot, limits=replace(kit.limits, max_duration=0.4))
@@ -261,13 +262,19 @@ async def test_the_time_limit_ends_the_call_and_keeps_what_was_begun(kit: Any) -
 
 
 async def test_the_scenarios_own_duration_holds_without_ours(kit: Any) -> None:
-    bot = kit.Bot(kit.saying("Hi."))
-    limits = replace(kit.limits, max_duration=None, caller=5.0)
+    bot = kit.Bot(ramble)
+    limits = replace(kit.limits, max_duration=None)
     async with kit.serving(bot):
-        conversation = await kit.hold(
-            bot, kit.Lines("x", think=3.0), scenario=kit.Scenario(max_duration=0.3), limits=limits
-        )
+        conversation = await kit.hold(bot, scenario=kit.Scenario(max_duration=0.3), limits=limits)
     assert conversation.end_reason is EndReason.TIMEOUT
+
+
+async def test_the_time_a_caller_thinks_is_not_the_agents(kit: Any) -> None:
+    bot = kit.Bot(kit.saying("Hi."), kit.leaving())
+    limits = replace(kit.limits, max_duration=0.5, caller=5.0)
+    async with kit.serving(bot):
+        conversation = await kit.hold(bot, kit.Lines("x", think=0.8), limits=limits)
+    assert conversation.end_reason is EndReason.EXIT
 
 
 async def test_the_turn_limit_ends_the_call(kit: Any) -> None:
