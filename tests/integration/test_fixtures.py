@@ -204,9 +204,9 @@ def test_packs_beside_the_current_folder_count_too(
     assert "market::pears" in look("../market::pears", "-q").outlines
 
 
-def test_a_users_pack_replaces_a_shipped_one(pytester: pytest.Pytester, look: Run) -> None:
+def test_a_users_pack_replaces_a_shipped_one(pytester: pytest.Pytester, run: Run) -> None:
     folder = write_pack(pytester.path, ["apples"], domain="eva_airline")
-    result = look("--domain", "eva_airline")
+    result = run("--domain", "eva_airline", "--collect-only")
     result.stdout.fnmatch_lines(
         [
             f"voiceeval: eva_airline: 1 scenario, pack {folder} overrides *scenarios/eva_airline",
