@@ -180,13 +180,11 @@ async def _send_json(send: Send, status: int, body: Message) -> None:
 
 
 async def _send_stream(send: Send, events: Iterator[Message]) -> None:
+    """Send the events of an answer, all of which are known, in one piece."""
     await _start_response(send, 200, b"text/event-stream; charset=utf-8")
-    for event in events:
-        data = json.dumps(event, ensure_ascii=False).encode("utf-8", "replace")
-        await send(
-            {"type": "http.response.body", "body": b"data: " + data + b"\n\n", "more_body": True}
-        )
-    await send({"type": "http.response.body", "body": b"data: [DONE]\n\n"})
+    texts = [json.dumps(event, ensure_ascii=False) for event in events]
+    body = "".join(f"data: {text}\n\n" for text in [*texts, "[DONE]"])
+    await send({"type": "http.response.body", "body": body.encode("utf-8", "replace")})
 
 
 async def _start_response(send: Send, status: int, content_type: bytes) -> None:

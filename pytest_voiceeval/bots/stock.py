@@ -14,6 +14,7 @@ The log goes to stderr. SIGTERM ends the bot with exit code 0.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import sys
 from typing import TYPE_CHECKING, Any
@@ -53,8 +54,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(str(error))
     except OSError as error:
         return _refuse(f"cannot use {config.host} port {config.port} or the log file: {error}")
+    _spare_the_collector()
     asyncio.run(stock_server.serve(config, sock))
     return 0
+
+
+def _spare_the_collector() -> None:
+    """Collect garbage less often, and no longer look through what was imported.
+
+    A pipeline makes and drops objects by the thousand; looking for cycles among them takes a tenth
+    of the bot's time.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def _refuse(why: str) -> int:

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 from openai import NOT_GIVEN
-from pipecat.frames.frames import LLMConfigureOutputFrame, LLMRunFrame
+from pipecat.frames.frames import (
+    LLMConfigureOutputFrame,
+    LLMRunFrame,
+    OutputTransportMessageUrgentFrame,
+)
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.processors.aggregators.llm_context import LLMContext
@@ -20,6 +24,7 @@ from pipecat.processors.aggregators.llm_text_processor import LLMTextProcessor
 from pipecat.processors.frameworks.rtvi import (
     RTVIFunctionCallReportLevel,
     RTVIObserverParams,
+    RTVIProcessor,
 )
 from pipecat.serializers.protobuf import ProtobufFrameSerializer
 from pipecat.services.openai.llm import OpenAILLMService
@@ -33,6 +38,7 @@ from pytest_voiceeval.bots.stock_faults import Crash, GarbageSerializer
 if TYPE_CHECKING:
     from fastapi import WebSocket
     from openai import AsyncOpenAI
+    from pipecat.processors.frame_processor import FrameProcessor
 
     from pytest_voiceeval.bots.stock_config import BotConfig
 
@@ -97,6 +103,26 @@ class Session:
         self.tools = tools
 
 
+class DirectRTVI(RTVIProcessor):
+    """Pipecat's RTVI messages, handed to the transport at once.
+
+    Pipecat sends each of them through all stages, which only pass it on: four in ten of the frames
+    that a text bot moves.
+
+    Args:
+        output: The transport's end of the pipeline.
+    """
+
+    def __init__(self, output: FrameProcessor) -> None:
+        super().__init__()
+        self._output = output
+
+    async def push_transport_message(self, model: Any, exclude_none: bool = True) -> None:
+        """Queue a message for the client; messages keep their order."""
+        message = model.model_dump(exclude_none=exclude_none)
+        await self._output.queue_frame(OutputTransportMessageUrgentFrame(message=message))
+
+
 class SharedClientLLMService(OpenAILLMService):
     """Pipecat's service for OpenAI-compatible APIs, on the process's one HTTP client.
 
@@ -118,11 +144,10 @@ class SharedClientLLMService(OpenAILLMService):
         of the bot's time; it sends `extra_body` unchanged.
         """
         params = super().build_chat_completion_params(params_from_context)
-        long = {
-            key: params[key] for key in ("messages", "tools") if isinstance(params.get(key), list)
-        }
-        params |= {"messages": []} | {key: NOT_GIVEN for key in long if key != "messages"}
-        return params | {"extra_body": {**params.get("extra_body", {}), **long}}
+        blank: dict[str, Any] = {"messages": [], "tools": NOT_GIVEN}
+        long = {key: params[key] for key in blank if isinstance(params.get(key), list)}
+        body = {**params.get("extra_body", {}), **long}
+        return params | {key: blank[key] for key in long} | {"extra_body": body}
 
 
 async def serve_connection(
@@ -183,6 +208,7 @@ def build_worker(
         params=PipelineParams(
             enable_metrics=True, enable_usage_metrics=True, send_initial_empty_metrics=False
         ),
+        rtvi_processor=DirectRTVI(transport.output()),
         rtvi_observer_params=RTVIObserverParams(
             function_call_report_level={"*": RTVIFunctionCallReportLevel.FULL}
         ),

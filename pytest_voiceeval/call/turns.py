@@ -122,6 +122,7 @@ class TurnCollector:
         self.first_text_at: float | None = None
         self.spoke = False
         self._text = ReplyText()
+        self._composed: str | None = None
         self._runs = 0
         self._running = 0
         self._calls = _Calls()
@@ -133,7 +134,10 @@ class TurnCollector:
     @property
     def text(self) -> str:
         """What was said so far."""
-        return self._text.compose()
+        if self._composed is None:
+            # asked for by every later turn, too
+            self._composed = self._text.compose()
+        return self._composed
 
     @property
     def busy(self) -> bool:
@@ -159,6 +163,7 @@ class TurnCollector:
 
     def feed(self, event: Event) -> None:
         """Take the next event of the bot."""
+        self._composed = None
         match event.kind:
             case AudioFrame(audio=audio):
                 self._hear(event.at, voiced=bool(audio.strip(b"\0")))

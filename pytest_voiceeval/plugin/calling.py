@@ -13,12 +13,14 @@ from pytest_voiceeval.call.errors import AgentUnreachable, CallerFailed
 from pytest_voiceeval.call.limits import CallLimits
 from pytest_voiceeval.call.plan import AgentLink, CallPlan
 from pytest_voiceeval.plugin.lines import line_to
+from pytest_voiceeval.plugin.model_caller import caller_model_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from pytest_voiceeval.bots.command import Role
+    from pytest_voiceeval.call.caller_model import CallerModel
     from pytest_voiceeval.plugin.dialogues import Script
     from pytest_voiceeval.plugin.held import HeldBots
     from pytest_voiceeval.plugin.lines import Line, Source
@@ -50,7 +52,19 @@ class Job:
         """The call's deadlines."""
         scripted = self.bots.scripted_session(self.agent, self.session) is not None
         silence = SCRIPTED_SILENCE if scripted else CallLimits.turn_silence
-        return CallLimits(max_duration=self.settings.duration, turn_silence=silence)
+        model = self.caller_model
+        return CallLimits(
+            max_duration=self.settings.duration,
+            turn_silence=silence,
+            caller=model.reply_limit if model else CallLimits.caller,
+        )
+
+    @property
+    def caller_model(self) -> CallerModel | None:
+        """The language model that calls, if one does."""
+        if self.caller is not None:
+            return None
+        return caller_model_of(self.settings, self.bots.shared_folder)
 
 
 @asynccontextmanager
@@ -80,18 +94,20 @@ def _check_lines(job: Job, script: Script) -> None:
             f"scenario {job.scenario.name!r} has no reference dialogue for the scripted model to "
             "play: name an agent with --agent-url or --agent-cmd, or give --script FILE"
         )
-    scripted_caller = job.caller is None or _session(job, "user") is not None
+    built_in = job.caller is None and job.caller_model is None
+    scripted_caller = built_in or _session(job, "user") is not None
     if script.caller is None and scripted_caller:
         raise CallerFailed(
             f"scenario {job.scenario.name!r} has no reference dialogue for the built-in "
-            "caller: give --script FILE, or a caller bot with --user-url or --user-cmd"
+            "caller: give --script FILE, a model with --caller-url and --caller-model, or a bot "
+            "with --user-url or --user-cmd"
         )
 
 
 @asynccontextmanager
 async def _caller(job: Job, script: Script, folder: Path) -> AsyncIterator[Caller]:
     if job.caller is None:
-        yield ScriptedCaller(script.caller or ())
+        yield _built_in(job, script)
         return
     async with line_to(job.caller, job.session, role="user") as line:
         yield BotCaller(
@@ -102,6 +118,16 @@ async def _caller(job: Job, script: Script, folder: Path) -> AsyncIterator[Calle
             process_exit=line.process_exit,
             call_dir=_told(folder, line),
         )
+
+
+def _built_in(job: Job, script: Script) -> Caller:
+    """The caller that lives in this process: a model's, if the options name one, else a script."""
+    model = job.caller_model
+    if model is None:
+        return ScriptedCaller(script.caller or ())
+    from pytest_voiceeval.call.llm_caller import LLMCaller
+
+    return LLMCaller(job.scenario, model)
 
 
 def _told(folder: Path, line: Line) -> str | None:

@@ -107,6 +107,7 @@ class ScenarioItem(pytest.Function):
         item.scenario_name = scenario_name
         item.path = item._place()[0]
         item.extra_keyword_matches |= {scenario_name, *keywords_of(short)}
+        item.add_marker(pytest.mark.voiceeval)
         mark = judge_mark(scenario_name)
         if mark is not None:
             item.add_marker(mark)

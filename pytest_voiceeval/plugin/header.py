@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_voiceeval.plugin.options import read_settings
 from pytest_voiceeval.plugin.overrides import named_by_options, root_override
+from pytest_voiceeval.plugin.selecting import COLLECTING
 
 if TYPE_CHECKING:
     import pytest
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 def header(config: pytest.Config, selection: Selection) -> list[str]:
     """One line per domain, and one about the agent."""
     lines = [_domain(domain, len(names)) for domain, names in selection.by_domain.items()]
-    return [f"voiceeval: {line}" for line in (*lines, f"agent: {_agent(config)}")]
+    lines.append(f"agent: {_agent(config)}")
+    collecting = config.pluginmanager.get_plugin(COLLECTING)
+    if collecting is not None and not collecting.packaged:
+        lines.append("paths were given: the scenarios are called by the tests there alone")
+    return [f"voiceeval: {line}" for line in lines]
 
 
 def _domain(domain: str, count: int) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval.bots.endpoint import MANY_CALLS, SESSION_FIELD, Bot
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_voiceeval.bots.command import BotCommand, Role
     from pytest_voiceeval.bots.scripted_model import ScriptedModel
     from pytest_voiceeval.bots.slot import BotSlot
@@ -42,6 +44,11 @@ class HeldBots:
 
             self._model = self._engine.hold(serve_scripted_model())
         return self._model
+
+    @property
+    def shared_folder(self) -> Path:
+        """A folder that all workers of this run see."""
+        return self._output.folder / ".shared"
 
     def agent(self) -> Any:
         """What the default `agent_bot` fixture returns."""

@@ -7,6 +7,7 @@ thread. Nothing of pytest's is touched here.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from pytest_voiceeval.plugin.watchdog import LoopLag
 from pytest_voiceeval.report.artifacts import write_call, write_unscored
 from pytest_voiceeval.report.results_file import error_line, scored_line
 from pytest_voiceeval.scenario.checks import problems_of
+from pytest_voiceeval.scenario.registry import RegistryError, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -128,6 +130,10 @@ class Measuring:
         except pytest.skip.Exception as skipped:
             self._measured.problem = skipped
             self._drop_folder()
+        except Exception as error:
+            # a bug, shown as one; but what was measured is kept all the same
+            await _in_one_piece(asyncio.to_thread(self._keep_problem, error))
+            raise
 
     # -- before
 
@@ -135,10 +141,17 @@ class Measuring:
         """Make the folder, refuse a scenario that cannot judge an agent, choose the lines."""
         scenario = self._job.scenario
         self._measured.folder = self._output.call_folder(scenario.name)
-        problems = problems_of(scenario)
+        try:
+            problems = problems_of(scenario)
+            script = script_for(scenario, self._job.settings)
+        except expected_errors():
+            raise
+        except Exception as error:  # scenarios are foreign code
+            what = f"cannot be used: {type(error).__name__}: {error}"
+            raise ScenarioInvalid(f"{_named(scenario)} {what}") from error
         if problems:
-            raise ScenarioInvalid(f"scenario {scenario.name!r}: " + "; ".join(problems))
-        return script_for(scenario, self._job.settings)
+            raise ScenarioInvalid(f"{_named(scenario)}: " + "; ".join(problems))
+        return script
 
     # -- the call
 
@@ -192,7 +205,10 @@ class Measuring:
         scenario = self._job.scenario
         conversation = getattr(error, "conversation", None)
         if conversation is not None:
-            write_unscored(self._measured.folder, scenario, conversation, error)
+            try:
+                write_unscored(self._measured.folder, scenario, conversation, error)
+            except Exception:
+                logging.getLogger(__name__).warning("some files were not written", exc_info=True)
         self._append(error_line(scenario.name, scenario.domain, error))
 
     def _keep_cancelled(self) -> None:
@@ -212,6 +228,15 @@ class Measuring:
         if self._measured.folder != self._output.folder:
             with suppress(OSError):
                 self._measured.folder.rmdir()
+
+
+def _named(scenario: Scenario) -> str:
+    """A scenario with the place that defines it."""
+    try:
+        path, line = location_of(scenario.name)
+    except RegistryError:
+        return f"scenario {scenario.name!r}"
+    return f"scenario {scenario.name!r} ({path}:{line})"
 
 
 def refused(scenario: Scenario, nodeid: str, output: RunOutput, error: Exception) -> Measured:

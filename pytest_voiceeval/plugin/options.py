@@ -90,6 +90,43 @@ OPTIONS: tuple[Option, ...] = (
         metavar="CMD",
     ),
     Option(
+        "--caller-url",
+        "string",
+        "Let a language model call the agent: base URL of an OpenAI-compatible API.",
+        metavar="URL",
+    ),
+    Option("--caller-model", "string", "The model of --caller-url.", metavar="NAME"),
+    Option(
+        "--caller-api-key-name",
+        "string",
+        "Environment variable that holds the key for --caller-url (default: no key is sent).",
+        metavar="VARIABLE",
+    ),
+    Option(
+        "--caller-temperature",
+        "float",
+        "Sampling temperature of the caller's model (default: left to the endpoint).",
+        metavar="X",
+    ),
+    Option(
+        "--caller-seed",
+        "int",
+        "Seed of the caller's model (default: left to the endpoint).",
+        metavar="N",
+    ),
+    Option(
+        "--caller-max-tokens",
+        "int",
+        "Most tokens of one answer of the caller's model (default: left to the endpoint).",
+        metavar="N",
+    ),
+    Option(
+        "--caller-rpm",
+        "int",
+        "Most requests to --caller-url in any minute, over all workers together.",
+        metavar="N",
+    ),
+    Option(
         "--agent-fault",
         "string",
         "Make the stock agent commit this fault, to see what a red run looks like.",
@@ -163,6 +200,13 @@ class Settings:
     agent_cmd: str | None
     user_url: tuple[str, ...]
     user_cmd: str | None
+    caller_url: str | None
+    caller_model: str | None
+    caller_api_key_name: str | None
+    caller_temperature: float | None
+    caller_seed: int | None
+    caller_max_tokens: int | None
+    caller_rpm: int | None
     agent_fault: str | None
     script: Path | None
     single_connection: bool
@@ -208,6 +252,13 @@ def read_settings(config: pytest.Config) -> Settings:
         agent_cmd=values["--agent-cmd"],
         user_url=tuple(values["--user-url"] or ()),
         user_cmd=values["--user-cmd"],
+        caller_url=values["--caller-url"],
+        caller_model=values["--caller-model"],
+        caller_api_key_name=values["--caller-api-key-name"],
+        caller_temperature=values["--caller-temperature"],
+        caller_seed=values["--caller-seed"],
+        caller_max_tokens=values["--caller-max-tokens"],
+        caller_rpm=values["--caller-rpm"],
         agent_fault=values["--agent-fault"],
         script=_path(base, values["--script"]),
         single_connection=values["--single-connection"],
@@ -241,7 +292,36 @@ def _path(base: Path, text: str | None) -> Path | None:
     return None if text is None else (base / text).absolute()
 
 
+def problem_of_limits(duration: Any, min_agent_turns: Any) -> str | None:
+    """What is wrong with the limits of a call, by option or by marker; None if nothing is."""
+    # the comparison is written so that NaN fails it
+    if duration is not None and not (_is_number(duration) and 0 < duration < float("inf")):
+        return f"duration must be a positive number of seconds, not {duration}"
+    if not _is_number(min_agent_turns) or min_agent_turns < 0:
+        return f"min-agent-turns must be 0 or more, not {min_agent_turns}"
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _check(values: dict[str, Any]) -> None:
+    _check_who_talks(values)
+    problem = problem_of_limits(values["--duration"], values["--min-agent-turns"])
+    if problem:
+        raise pytest.UsageError("--" + problem)
+    concurrency = values["--voice-concurrency"]
+    if concurrency is not None and concurrency < 1:
+        raise pytest.UsageError(f"--voice-concurrency must be 1 or more, not {concurrency}")
+    if values["--voice-output"] is not None and not values["--voice-output"].strip():
+        raise pytest.UsageError("--voice-output is empty: name the folder for the results")
+    script = values["--script"]
+    if script is not None and not str(script).strip():
+        raise pytest.UsageError("--script is empty: give the JSON file of calls")
+
+
+def _check_who_talks(values: dict[str, Any]) -> None:
     for side in ("agent", "user"):
         if values[f"--{side}-url"] and values[f"--{side}-cmd"] is not None:
             raise pytest.UsageError(
@@ -249,22 +329,14 @@ def _check(values: dict[str, Any]) -> None:
             )
         if values[f"--{side}-cmd"] is not None and not values[f"--{side}-cmd"].strip():
             raise pytest.UsageError(f"--{side}-cmd is empty: give the command that starts the bot")
+    if (values["--caller-url"] is None) != (values["--caller-model"] is None):
+        raise pytest.UsageError("--caller-url and --caller-model go together: give both")
+    if values["--caller-url"] is not None and (values["--user-url"] or values["--user-cmd"]):
+        raise pytest.UsageError(
+            "--caller-url lets a model call the agent, --user-url and --user-cmd a bot: give one"
+        )
     named = bool(values["--agent-url"] or values["--agent-cmd"])
     if values["--agent-fault"] and named:
         raise pytest.UsageError(
             "--agent-fault drives the stock agent: drop --agent-url / --agent-cmd"
         )
-    duration = values["--duration"]
-    # the comparison is written so that NaN fails it
-    if duration is not None and not 0 < duration < float("inf"):
-        raise pytest.UsageError(f"--duration must be a positive number of seconds, not {duration}")
-    if values["--min-agent-turns"] < 0:
-        raise pytest.UsageError(
-            f"--min-agent-turns must be 0 or more, not {values['--min-agent-turns']}"
-        )
-    concurrency = values["--voice-concurrency"]
-    if concurrency is not None and concurrency < 1:
-        raise pytest.UsageError(f"--voice-concurrency must be 1 or more, not {concurrency}")
-    script = values["--script"]
-    if script is not None and not str(script).strip():
-        raise pytest.UsageError("--script is empty: give the JSON file of calls")

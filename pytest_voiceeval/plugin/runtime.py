@@ -20,7 +20,7 @@ from pytest_voiceeval.plugin.keys import LOOKAHEAD, RESULT, RUNTIME, TIMING
 from pytest_voiceeval.plugin.lines import capacity
 from pytest_voiceeval.plugin.lookahead import LookAhead
 from pytest_voiceeval.plugin.measuring import Measuring, expected_errors, refused
-from pytest_voiceeval.plugin.options import Settings, read_settings
+from pytest_voiceeval.plugin.options import Settings, problem_of_limits, read_settings
 from pytest_voiceeval.plugin.outcome import NotMeasured
 from pytest_voiceeval.plugin.output import RunOutput
 from pytest_voiceeval.plugin.rerun import rerun_of
@@ -221,7 +221,11 @@ def _settings_for(item: pytest.Item, settings: Settings) -> Settings:
         given |= {key: mark.kwargs[key] for key in MARKER_ARGUMENTS if key in mark.kwargs}
     option = item.config.getoption
     beaten = {key for key in given if option(f"voiceeval_{key}") is not None}
-    return replace(settings, **{key: given[key] for key in given if key not in beaten})
+    settings = replace(settings, **{key: given[key] for key in given if key not in beaten})
+    problem = problem_of_limits(settings.duration, settings.min_agent_turns)
+    if problem:
+        pytest.fail(f"@pytest.mark.voiceeval: {problem.replace('-', '_', 2)}", pytrace=False)
+    return settings
 
 
 def scenario_for(request: pytest.FixtureRequest) -> Scenario:

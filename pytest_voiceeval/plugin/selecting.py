@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 from pytest_voiceeval.plugin import hooks
 from pytest_voiceeval.plugin import selection as selections
 from pytest_voiceeval.plugin.collection import ScenarioItem, domain_modules
+from pytest_voiceeval.plugin.model_caller import caller_model_of
 from pytest_voiceeval.plugin.options import read_settings
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from pytest_voiceeval.plugin.selection import ScenarioId, Selection
 
 USER_FOLDER = "scenarios"
+COLLECTING = "voiceeval-collecting"
+"""Name of the plugin that a run with a selection gets."""
 
 
 def select(config: pytest.Config) -> Selection | None:
@@ -27,6 +31,7 @@ def select(config: pytest.Config) -> Selection | None:
     paths, ids = selections.split_arguments(config)
     settings = read_settings(config)
     _check_bots(settings)
+    _check_output(config, settings)
     selection = selections.resolve(*_asked_for(config, settings, ids), ids)
     if selection is None:
         return None
@@ -36,7 +41,7 @@ def select(config: pytest.Config) -> Selection | None:
     config.args = paths if given else []
     config.args_source = pytest.Config.ArgsSource.ARGS
     packaged = bool(ids) or not config.args
-    config.pluginmanager.register(Collecting(selection, packaged=packaged), "voiceeval-collecting")
+    config.pluginmanager.register(Collecting(selection, packaged=packaged), COLLECTING)
     return selection
 
 
@@ -67,8 +72,23 @@ def _check_bots(settings: Settings) -> None:
                 parse_command(text, flag)
         if settings.script is not None:
             read_records(settings.script)
-    except BotError as error:
+        caller_model_of(settings)
+    except (BotError, ValueError) as error:
         raise pytest.UsageError(str(error)) from error
+
+
+def _check_output(config: pytest.Config, settings: Settings) -> None:
+    """Refuse a place for the results that nothing can be written to, before any call is made."""
+    if config.option.collectonly or hasattr(config, "workerinput"):
+        return
+    wanted = settings.voice_output or config.invocation_params.dir
+    nearest = next(folder for folder in (wanted, *wanted.parents) if folder.exists())
+    if not nearest.is_dir():
+        raise pytest.UsageError(f"results cannot be written to {wanted}: {nearest} is a file")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise pytest.UsageError(
+            f"results cannot be written below {nearest}: name a folder with --voice-output DIR"
+        )
 
 
 def offer_user_packs(config: pytest.Config) -> None:
@@ -93,7 +113,7 @@ class Collecting:
 
     def __init__(self, selection: Selection, *, packaged: bool) -> None:
         self._selection = selection
-        self._packaged = packaged
+        self.packaged = packaged
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -101,7 +121,7 @@ class Collecting:
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
         """Put the domains behind what the paths gave."""
         report = yield
-        if self._packaged and isinstance(collector, pytest.Session) and report.passed:
+        if self.packaged and isinstance(collector, pytest.Session) and report.passed:
             report.result = [*report.result, *domain_modules(collector, self._selection)]
         return report
 
