@@ -36,6 +36,8 @@ class Job:
     """Everything one call needs, chosen before the engine is asked to hold it.
 
     Attributes:
+        nodeid: The item that asks for it.
+        held_back: Why it could not run ahead of its item, None if it could.
         include_db: The final database is read whatever its hash, for code that looks at it.
     """
 
@@ -46,6 +48,8 @@ class Job:
     caller: Source | None
     bots: HeldBots
     include_db: bool
+    nodeid: str
+    held_back: str | None = None
 
     @property
     def limits(self) -> CallLimits:

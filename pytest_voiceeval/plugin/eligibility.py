@@ -6,6 +6,7 @@ already there: session fixtures that are up, with the values this item will get.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,17 +38,34 @@ class SessionFixtures:
         """Note a fixture that was torn down; harmless for one that was not up."""
         self._up.pop(definition, None)
 
-    def has(self, definition: FixtureDef, param: object = _NO_PARAM) -> bool:
-        """Whether it is up, with this parameter."""
-        return definition in self._up and self._up[definition][1] is param
-
-    def has_another(self, definition: FixtureDef, param: object) -> bool:
-        """Whether it is up, with another parameter."""
-        return definition in self._up and self._up[definition][1] is not param
-
     def value(self, definition: FixtureDef) -> Any:
-        """What it returned."""
+        """What one that is up returned."""
         return self._up[definition][0]
+
+    def has(self, need: _Need) -> bool:
+        """Whether what is needed is up."""
+        return need.definition in self._up and self._up[need.definition][1] is need.param
+
+    def has_another(self, need: _Need) -> bool:
+        """Whether it is up, but with another parameter."""
+        return need.definition in self._up and self._up[need.definition][1] is not need.param
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """A session fixture that an item uses."""
+
+    name: str
+    definition: FixtureDef
+    param: object
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is true of an item for the whole run: why its call can never run ahead, its needs."""
+
+    refusal: str | None
+    needs: Sequence[_Need]
 
 
 class Eligible:
@@ -55,17 +73,16 @@ class Eligible:
 
     def __init__(self) -> None:
         self.fixtures = SessionFixtures()
+        self._known: dict[pytest.Item, _Facts] = {}
 
     def why_not(self, item: pytest.Item) -> str | None:
         """Why the call of `item` must wait for its turn, in words; None if it need not."""
-        if not isinstance(item, pytest.Function) or "call" not in item.fixturenames:
-            return "it makes no call"
-        if any(_may_not_run(mark) for mark in item.iter_markers()):
-            return "it is marked to be skipped"
-        for name in item.fixturenames:
-            reason = self._obstacle(item, name)
-            if reason is not None:
-                return reason
+        facts = self._facts(item)
+        if facts.refusal is not None:
+            return facts.refusal
+        for need in facts.needs:
+            if not self.fixtures.has(need):
+                return f"the fixture {need.name!r} was not up yet"
         return None
 
     def is_border(self, item: pytest.Item) -> bool:
@@ -73,39 +90,56 @@ class Eligible:
 
         Calls beyond it would lose the bots they began with.
         """
-        return any(
-            self.fixtures.has_another(definition, _parameters(item).get(name, _NO_PARAM))
-            for name in getattr(item, "fixturenames", ())
-            for definition in _definitions(item, name)[-1:]
-        )
+        return any(map(self.fixtures.has_another, self._facts(item).needs))
 
-    def bots(self, item: pytest.Function) -> tuple[Any, Any]:
+    def bots(self, item: pytest.Item) -> tuple[Any, Any]:
         """What `agent_bot` and `caller_bot` will be for an item that is eligible."""
         agent, caller = (self.fixtures.value(_definitions(item, name)[-1]) for name in BOTS)
         return agent, caller
 
-    def _obstacle(self, item: pytest.Function, name: str) -> str | None:
-        definitions = _definitions(item, name)
-        if not definitions:
-            return None if name == "request" else f"there is no fixture {name!r}"
-        nearest = definitions[-1]
-        if name in BUILT_IN:
-            ours = nearest.func.__module__ == OUR_FIXTURES
-            return None if ours else f"it overrides the fixture {name!r}"
-        if _is_parameter(nearest):
-            return None
-        if nearest.scope != "session":
-            return f"its fixture {name!r} is {nearest.scope}-scoped"
-        param = _parameters(item).get(name, _NO_PARAM)
-        if not self.fixtures.has(nearest, param):
-            return f"its fixture {name!r} is not up yet"
-        return None
+    def _facts(self, item: pytest.Item) -> _Facts:
+        if item not in self._known:
+            self._known[item] = _Facts(_refusal(item), tuple(_needs(item)))
+        return self._known[item]
 
 
-def _may_not_run(mark: pytest.Mark) -> bool:
+def _refusal(item: pytest.Item) -> str | None:
+    names = getattr(item, "fixturenames", ())
+    if "call" not in names:
+        return "it makes no call"
+    if any(map(_may_skip, item.iter_markers())):
+        return "it has a mark that may skip it"
+    return next(filter(None, (_obstacle(item, name) for name in names)), None)
+
+
+def _may_skip(mark: pytest.Mark) -> bool:
     return mark.name in {"skip", "skipif"} or (
         mark.name == "xfail" and mark.kwargs.get("run") is False
     )
+
+
+def _obstacle(item: pytest.Item, name: str) -> str | None:
+    """What about the fixture `name` keeps the call from running ahead, whatever is up."""
+    definitions = _definitions(item, name)
+    if not definitions:
+        return None if name == "request" else f"there is no fixture {name!r}"
+    nearest = definitions[-1]
+    if name in BUILT_IN:
+        ours = nearest.func.__module__ == OUR_FIXTURES
+        return None if ours else f"the fixture {name!r} is overridden"
+    if nearest.scope == "session" or _is_parameter(nearest):
+        return None
+    return f"the fixture {name!r} is {nearest.scope}-scoped"
+
+
+def _needs(item: pytest.Item) -> list[_Need]:
+    params: dict[str, object] = item.callspec.params if hasattr(item, "callspec") else {}
+    return [
+        _Need(name, definition, params.get(name, _NO_PARAM))
+        for name in getattr(item, "fixturenames", ())
+        for definition in _definitions(item, name)[-1:]
+        if definition.scope == "session" and not _is_parameter(definition)
+    ]
 
 
 def _definitions(item: pytest.Item, name: str) -> Sequence[FixtureDef]:
@@ -113,10 +147,6 @@ def _definitions(item: pytest.Item, name: str) -> Sequence[FixtureDef]:
     # pytest has no public name for it
     info = getattr(item, "_fixtureinfo", None)
     return info.name2fixturedefs.get(name, ()) if info is not None else ()
-
-
-def _parameters(item: pytest.Item) -> dict[str, object]:
-    return item.callspec.params if hasattr(item, "callspec") else {}
 
 
 def _is_parameter(definition: FixtureDef) -> bool:

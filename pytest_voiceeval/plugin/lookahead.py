@@ -8,7 +8,6 @@ started, until as many are under way as the bots can take.
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
 from itertools import islice
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_voiceeval.plugin.runtime import Runtime
     from pytest_voiceeval.scenario.model import Scenario
 
-HORIZON = 500
+HORIZON = 200
 """Items that are looked at for calls to run ahead: unrelated tests may stand between them."""
 RECHECK = 0.5
 """Seconds between two looks at what xdist assigned or took away while a call is waited for."""
@@ -65,8 +64,6 @@ class LookAhead:
     """A pytest plugin, registered by runs that hold calls."""
 
     def __init__(self) -> None:
-        self.most_at_once = 0
-        self.held_back: Counter[str] = Counter()
         self.eligible = Eligible()
         self._flights: dict[pytest.Item, Flight] = {}
         self._ending: list[Work[Measured]] = []
@@ -165,12 +162,11 @@ class LookAhead:
         flight = self._flights.get(item)
         if flight is None or flight.taken or not flight.serves(scenario, bots):
             self._drop(item)
-            reason = self.eligible.why_not(item)
-            if reason is not None:
-                self.held_back[reason] += 1
-            while len(self._under_way()) >= runtime.concurrency(*bots):
+            most = runtime.concurrency(*bots)
+            while len(self._under_way()) >= most:
                 self._wait(None)
-            flight = self._start(item, runtime, scenario, bots)
+            held_back = self.eligible.why_not(item) if most > 1 else None
+            flight = self._start(item, runtime, scenario, bots, held_back)
         flight.taken = True
         return flight
 
@@ -180,7 +176,8 @@ class LookAhead:
             return
         item, nextitem = self._current
         coming = [item, *islice(self._upcoming.after(item, nextitem), HORIZON)]
-        self._drop_stolen(coming)
+        if self._upcoming.may_shrink:
+            self._drop_stolen(coming)
         for candidate in coming:
             if self.eligible.is_border(candidate) or not self._start_ahead(candidate, runtime):
                 return
@@ -189,7 +186,6 @@ class LookAhead:
         """Start the call of an item if it may; False when none can be started any more."""
         if item in self._flights or self.eligible.why_not(item) is not None:
             return True
-        assert isinstance(item, pytest.Function)  # noqa: S101 - what is eligible is one
         bots = self.eligible.bots(item)
         try:
             most = runtime.concurrency(*bots)
@@ -201,11 +197,15 @@ class LookAhead:
         return True
 
     def _start(
-        self, item: pytest.Item, runtime: Runtime, scenario: Scenario, bots: tuple[Any, Any]
+        self,
+        item: pytest.Item,
+        runtime: Runtime,
+        scenario: Scenario,
+        bots: tuple[Any, Any],
+        held_back: str | None = None,
     ) -> Flight:
-        flight = Flight(runtime.start(item, scenario, *bots), scenario, bots)
-        self._flights[item] = flight
-        self.most_at_once = max(self.most_at_once, len(self._under_way()))
+        work = runtime.start(item, scenario, *bots, held_back)
+        flight = self._flights[item] = Flight(work, scenario, bots)
         return flight
 
     def _has_room(self, most: int) -> bool:

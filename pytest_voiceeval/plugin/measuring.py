@@ -11,7 +11,7 @@ import logging
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scenario.model import Scenario
 
 
+T = TypeVar("T")
+
+
 def expected_errors() -> tuple[type[Exception], ...]:
     """What may go wrong around a call without a bug of ours: each has a text for people."""
     from pytest_voiceeval.bots.endpoint import BotError
@@ -62,7 +65,7 @@ class Measured:
         session: The call's id.
         folder: Its files.
         result: Its verdicts; None if there are none.
-        problem: Why there are none: an error with a text for people, or a skip.
+        problem: Why there are none: one of `expected_errors`, a bug, or a skip.
         log: What was logged during it.
         lag: How late the event loop was meanwhile.
         seconds: What it took by itself, waiting for a bot left out.
@@ -84,7 +87,6 @@ class Measuring:
 
     Args:
         job: The call.
-        nodeid: The item that asks for it.
         output: Where its files and its line go.
         watch: Watches the loop it runs in.
         judge: Adds to the verdicts of a scored call.
@@ -93,13 +95,11 @@ class Measuring:
     def __init__(
         self,
         job: Job,
-        nodeid: str,
         output: RunOutput,
         watch: LoopWatch,
         judge: Callable[[Scenario, CallResult], CallResult],
     ) -> None:
         self._job = job
-        self._nodeid = nodeid
         self._output = output
         self._watch = watch
         self._judge = judge
@@ -122,18 +122,14 @@ class Measuring:
 
     async def _steps(self) -> None:
         try:
-            script = await asyncio.to_thread(self._prepare)
+            script = await _in_one_piece(asyncio.to_thread(self._prepare))
             conversation = await self._hold(script)
             await _in_one_piece(asyncio.to_thread(self._score, conversation))
-        except expected_errors() as error:
-            await _in_one_piece(asyncio.to_thread(self._keep_problem, error))
         except pytest.skip.Exception as skipped:
             self._measured.problem = skipped
             self._drop_folder()
-        except Exception as error:
-            # a bug, shown as one; but what was measured is kept all the same
+        except Exception as error:  # noqa: BLE001 - the item raises it, expected or not
             await _in_one_piece(asyncio.to_thread(self._keep_problem, error))
-            raise
 
     # -- before
 
@@ -220,8 +216,11 @@ class Measuring:
         self._drop_folder()
 
     def _append(self, line: Mapping[str, Any]) -> None:
-        lag = {"loop_lag_max": round(self._measured.lag.worst, 3)}
-        _file(self._measured, self._nodeid, self._output, {**line, **lag})
+        engine = {
+            "loop_lag_max": round(self._measured.lag.worst, 3),
+            "held_back": self._job.held_back,
+        }
+        _file(self._measured, self._job.nodeid, self._output, {**line, **engine})
 
     def _drop_folder(self) -> None:
         """Leave no empty folder behind."""
@@ -252,11 +251,11 @@ def _file(measured: Measured, nodeid: str, output: RunOutput, line: Mapping[str,
     output.append({**known, **unreported(measured.session), **line})
 
 
-async def _in_one_piece(step: Coroutine[Any, Any, None]) -> None:
+async def _in_one_piece(step: Coroutine[Any, Any, T]) -> T:
     """Await a step that is not cut short: a call that is cancelled meanwhile sees its end."""
     task = asyncio.ensure_future(step)
     try:
-        await asyncio.shield(task)
+        return await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait({task})
         raise

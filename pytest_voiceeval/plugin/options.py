@@ -6,6 +6,7 @@ fixtures are applied by `runtime.settings_for`; this module covers the rest.
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -186,6 +187,7 @@ NAMING_A_BOT = (
     "voiceeval_agent_fault",
     "voiceeval_user_url",
     "voiceeval_user_cmd",
+    "voiceeval_caller_url",
 )
 """Options that say which bot to call; on the command line they beat the bot fixtures."""
 
@@ -226,7 +228,11 @@ def add_options(parser: pytest.Parser) -> None:
     """Register every option and its ini key in the group `voiceeval`."""
     group = parser.getgroup(GROUP, "voice agent evaluation (voiceeval)")
     for option in OPTIONS:
-        group.addoption(option.flag, dest=option.dest, default=None, **_argument(option))
+        arguments = {"dest": option.dest, "default": None, **_argument(option)}
+        try:
+            group.addoption(option.flag, **arguments)
+        except argparse.ArgumentError:  # another plugin has it: ours goes by its long name
+            group.addoption("--" + option.dest.replace("_", "-"), **arguments)
         # argparse metavars and % signs have no place in an ini help text
         parser.addini(option.dest, f"Ini key of {option.flag}.", type=option.kind, default=None)
 

@@ -29,7 +29,7 @@ OUR_MODULE = "pytest_voiceeval.plugin.fixtures"
 
 _OPTIONS_OF = {
     "agent_bot": ("agent_url", "agent_cmd", "agent_fault"),
-    "caller_bot": ("user_url", "user_cmd"),
+    "caller_bot": ("user_url", "user_cmd", "caller_url"),
 }
 
 
@@ -99,21 +99,19 @@ class CommandLineBots:
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
-    ) -> Any:
-        """Give what the command line names instead of running a user's `agent_bot`."""
-        config = request.config
-        if fixturedef.argname not in BOTS or _is_ours(fixturedef):
-            return None
-        if not named_by_options(config, fixturedef.argname):
-            return None
-        from pytest_voiceeval.plugin.runtime import runtime_of
+    ) -> None:
+        """Put what the command line names in the place of a user's `agent_bot`."""
+        config, fixture = request.config, fixturedef.argname
+        if fixture not in BOTS or _is_ours(fixturedef) or not named_by_options(config, fixture):
+            return
 
-        runtime = runtime_of(config)
-        agent = fixturedef.argname == "agent_bot"
-        bot = runtime.default_agent() if agent else runtime.default_caller()
-        # what pytest's own implementation of this hook does with a fixture's value
-        fixturedef.cached_result = (bot, fixturedef.cache_key(request), None)  # type: ignore[arg-type]
-        return bot
+        def by_command_line(**_arguments: object) -> Any:
+            from pytest_voiceeval.plugin.runtime import runtime_of
+
+            runtime = runtime_of(config)
+            return runtime.default_agent() if fixture == "agent_bot" else runtime.default_caller()
+
+        fixturedef.func = by_command_line  # type: ignore[misc]
 
 
 def _unusable(

@@ -115,13 +115,15 @@ class Runtime:
         return result
 
     def _not_measured(self, item: pytest.Item, scenario: Scenario, measured: Measured) -> NoReturn:
-        """Raise the pytest error that names the cause."""
+        """Raise the pytest error that names the cause; a bug is raised as it is."""
         __tracebackhide__ = True
         from pytest_voiceeval.report.error_text import render_error
 
         error = measured.problem
         assert isinstance(error, Exception)  # noqa: S101 - there is a result, a skip, or this
         _set_figures(item, error_figures(scenario.name, error, measured.folder))
+        if not isinstance(error, expected_errors()):
+            raise error
         shown = self.output.shown(measured.folder)
         nodeid, options = rerun_of(self._config, item.nodeid)
         text = render_error(error, nodeid=nodeid, artifacts=shown, options=options)
@@ -144,9 +146,22 @@ class Runtime:
         return _scenario(scenario_name_of(item))
 
     def start(
-        self, item: pytest.Item, scenario: Scenario, agent: Any, caller: Any
+        self,
+        item: pytest.Item,
+        scenario: Scenario,
+        agent: Any,
+        caller: Any,
+        held_back: str | None = None,
     ) -> Work[Measured]:
-        """Begin a call; what is refused at once is raised here."""
+        """Begin a call; what is refused at once is raised here.
+
+        Args:
+            item: The item it is for.
+            scenario: What it is about.
+            agent: What the fixture `agent_bot` gives.
+            caller: What `caller_bot` gives.
+            held_back: Why it could not run ahead of its item, if it could not.
+        """
         agent_source, caller_source = self._sources(agent, caller)
         assert agent_source is not None  # noqa: S101 - only a caller may be None
         job = Job(
@@ -158,8 +173,10 @@ class Runtime:
             bots=self._bots,
             # packaged items only compare hashes
             include_db=not isinstance(item, ScenarioItem) or self._judges.present,
+            nodeid=item.nodeid,
+            held_back=held_back,
         )
-        measuring = Measuring(job, item.nodeid, self.output, self._engine.watch, self._judges.judge)
+        measuring = Measuring(job, self.output, self._engine.watch, self._judges.judge)
         return self._engine.submit(measuring.run())
 
     def _sources(self, agent: Any, caller: Any) -> tuple[Source, Source | None]:

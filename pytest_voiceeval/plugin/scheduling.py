@@ -23,10 +23,16 @@ class Upcoming:
         self._is_worker = hasattr(session.config, "workerinput")
         self._queue = _worker_queue(session.config) if self._is_worker else None
 
+    @property
+    def may_shrink(self) -> bool:
+        """Whether items may be taken away again, for another worker."""
+        return self._is_worker
+
     def after(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
         """The items after `item`; none where a worker does not tell what it was assigned."""
         if not self._is_worker:
-            return islice(self._items, self._places[item] + 1, None)
+            place = self._places.get(item, len(self._items))
+            return islice(self._items, place + 1, None)
         assigned = [] if nextitem is None else [nextitem]
         return iter(assigned + self._assigned())
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.report.aggregate import Rate, concurrency, spans, totals, wall_time
@@ -38,6 +39,7 @@ def summary(lines: Sequence[Line], folder: str) -> list[str]:
         *_fill("signals", signals, most=3),
         *_fill("domains", domains, most=2),
         *_times(lines),
+        *_held_back(lines),
         f"voiceeval: results in {folder}",
     ]
 
@@ -87,6 +89,13 @@ def _times(lines: Iterable[Line]) -> list[str]:
             "slowest", [f"{_seconds(c['duration'])} {_item(c)}" for c in slowest], most=2
         )
     return shown
+
+
+def _held_back(lines: Iterable[Line]) -> list[str]:
+    """Why calls did not run ahead of their items, although there was room for them."""
+    reasons = Counter(str(line["held_back"]) for line in lines if line.get("held_back"))
+    counts = [f"{count} held back, {reason}" for reason, count in reasons.most_common()]
+    return _fill("in turn", counts, most=2)
 
 
 def _item(line: Mapping[str, Any]) -> str:

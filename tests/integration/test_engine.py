@@ -123,11 +123,16 @@ def test_only_what_depends_on_session_fixtures_runs_ahead(
     pytester: pytest.Pytester, run: Run, conftest: str, most: int
 ) -> None:
     write_project(pytester.path, NAMES[:4], conftest=conftest)
-    run("--domain", "quick").assert_outcomes(passed=4)
+    result = run("--domain", "quick")
+    result.assert_outcomes(passed=4)
     lines = diary(pytester.path)
     assert most_at_once(lines) == most
     if "first is up" in lines:
         assert lines[0] == "first is up"
+    if most == 1:
+        result.stdout.fnmatch_lines(["in turn:  4 held back, the fixture '*' is *"])
+    else:
+        result.stdout.no_fnmatch_line("in turn:*")
 
 
 @pytest.mark.parametrize(
@@ -484,3 +489,25 @@ def test_an_ordinary_call_tells_its_lag(
     run("--domain", "quick").assert_outcomes(passed=1)
     [line] = results()
     assert 0 <= line["loop_lag_max"] < 2
+
+
+def test_a_bug_is_shown_as_one_and_its_call_is_kept(
+    pytester: pytest.Pytester, run: Run, results: Results
+) -> None:
+    bug = """
+from pytest_voiceeval.plugin import measuring
+
+
+def broken(*arguments):
+    raise ZeroDivisionError("a bug")
+
+
+measuring.score = broken
+"""
+    write_project(pytester.path, ["c0", "c1"], conftest=bug)
+    result = run("--domain", "quick")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*def broken(*arguments):*", "E * ZeroDivisionError: a bug"])
+    for line in results():
+        assert line["error"]["type"] == "ZeroDivisionError"
+        assert line["reported"] is True

@@ -140,6 +140,19 @@ def test_the_command_line_beats_a_fixture_and_does_not_run_it(
     result.stdout.fnmatch_lines(["voiceeval: agent: stock bot, * fault never-exits " + beaten])
 
 
+def test_a_model_on_the_command_line_beats_a_caller_bot(
+    pytester: pytest.Pytester, run: Run
+) -> None:
+    caller = AGENT.replace("agent_bot", "caller_bot").replace(
+        f'return "{NOWHERE}"', "raise OSError"
+    )
+    write(pytester, {"conftest.py": caller})
+    model = ("--caller-url", "http://127.0.0.1:9/v1", "--caller-model", "m")
+    result = run("--domain", "shop", *model, "--agent-url", NOWHERE)
+    result.stdout.fnmatch_lines(["agent_unreachable: *"])
+    result.stdout.no_fnmatch_line("*OSError*")
+
+
 def test_a_fixture_beats_the_ini_file(pytester: pytest.Pytester, run: Run) -> None:
     write(pytester, {"conftest.py": AGENT})
     pytester.makeini("[pytest]\nvoiceeval_agent_url = ws://127.0.0.1:10")

@@ -332,6 +332,20 @@ for number in range(2000):
     assert result.duration < 6  # benchmarks/bench_collection.py has the real limit
 
 
+@pytest.mark.skipif(pytest.version_tuple < (9,), reason="pytest 8 tells of a clash too late")
+def test_an_option_that_another_plugin_has_goes_by_its_long_name(
+    pytester: pytest.Pytester, run: Run
+) -> None:
+    pytester.makepyfile(
+        other='def pytest_addoption(parser): parser.addoption("--domain", dest="other")'
+    )
+    pytester.syspathinsert()
+    write_pack(pytester.path, ["apples"])
+    arguments = ("-p", "other", "--domain", "mine", "--collect-only", "-q")
+    assert collected(run(*arguments, "--voiceeval-domain", "shop")) == ["shop::apples"]
+    assert run("-p", "other", "--domain", "mine").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
 def test_help_names_every_option_in_one_group(run: Run) -> None:
     result = run("--help")
     result.stdout.fnmatch_lines(["voice agent evaluation (voiceeval):", "*--domain=NAME*"])
