@@ -282,7 +282,7 @@ def _value(config: pytest.Config, option: Option) -> Any:
         return given
     try:
         from_ini = config.getini(option.dest)
-    except ValueError as error:
+    except (TypeError, ValueError, pytest.UsageError) as error:  # by version of pytest
         raise pytest.UsageError(f"ini key {option.dest}: {error}") from error
     if from_ini in (None, "", []):
         return option.default

@@ -135,12 +135,13 @@ def test_a_skipped_call_has_its_reason_in_junit(pytester: pytest.Pytester, run: 
 
 
 @needs("pytest_rerunfailures")
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "two workers"])
 def test_a_rerun_is_a_call_of_its_own(
-    pytester: pytest.Pytester, run: Run, results: Results
+    pytester: pytest.Pytester, run: Run, results: Results, workers: list[str]
 ) -> None:
     write_pack(pytester.path, ["apples"])
-    result = run("--domain", "shop", "--agent-fault=never-exits", "--reruns=2")
-    result.assert_outcomes(failed=1)
+    result = run("--domain", "shop", "--agent-fault=never-exits", "--reruns=2", *workers)
+    result.stdout.fnmatch_lines(["*1 failed, 2 rerun*"])
     assert len({line["artifacts"] for line in results()}) == 3
 
 

@@ -138,11 +138,28 @@ def test_wrong_options_are_one_usage_error(look: Run, arguments: list[str], mess
     result.stderr.fnmatch_lines([f"*ERROR: {message}"])
 
 
-def test_a_wrong_ini_value_names_its_key(pytester: pytest.Pytester, look: Run) -> None:
-    pytester.makeini("[pytest]\nvoiceeval_agent_fault = sleeps")
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("agent_fault = sleeps", "voiceeval_agent_fault: 'sleeps' is not one of*"),
+        ("duration = soon", "voiceeval_duration: *soon*"),
+        ("min_agent_turns = 1.5", "voiceeval_min_agent_turns: *1.5*"),
+        ("strict_match = perhaps", "voiceeval_strict_match: *perhaps*"),
+    ],
+)
+def test_a_wrong_ini_value_names_its_key(
+    pytester: pytest.Pytester, look: Run, line: str, message: str
+) -> None:
+    pytester.makeini(f"[pytest]\nvoiceeval_{line}")
     result = look("--domain", "eva_airline")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*ini key voiceeval_agent_fault: 'sleeps' is not one of*"])
+    result.stderr.fnmatch_lines([f"*ERROR: ini key {message}"])
+
+
+def test_empty_ini_keys_mean_the_default(pytester: pytest.Pytester, look: Run) -> None:
+    pytester.makeini("[pytest]\nvoiceeval_domain =\nvoiceeval_agent_url =\nvoiceeval_duration =\n")
+    pytester.makepyfile("def test_mine(): pass")
+    assert collected(look("-q")) == ["test_empty_ini_keys_mean_the_default.py::test_mine"]
 
 
 def test_ini_keys_are_defaults_and_the_command_line_wins(
