@@ -33,6 +33,7 @@ def test_calls_run_at_the_same_time_and_are_reported_in_order(
     result.stdout.fnmatch_lines([f"quick::{name} PASSED*" for name in NAMES], consecutive=True)
     assert most_at_once(diary(pytester.path)) == 6
     assert all(line["reported"] for line in results())
+    assert all(0 <= line["loop_lag_max"] < 2 for line in results())
 
     elapsed = {line["nodeid"]: line["elapsed"] for line in results()}
     for case in ET.parse(pytester.path / "junit.xml").iter("testcase"):
@@ -44,7 +45,6 @@ def test_calls_run_at_the_same_time_and_are_reported_in_order(
     ("arguments", "most"),
     [
         pytest.param(["--voice-concurrency", "1"], 1, id="one"),
-        pytest.param(["--voice-concurrency", "2"], 2, id="two"),
         pytest.param(["-o", "voiceeval_voice_concurrency=2"], 2, id="two by ini key"),
     ],
 )
@@ -91,7 +91,7 @@ def test_a_concurrency_below_one_is_refused(run: Run) -> None:
 # -- what may run ahead
 
 
-AHEAD = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     ("conftest", "most"),
     [
         pytest.param("", 4, id="nothing else"),
@@ -116,9 +116,6 @@ AHEAD = pytest.mark.parametrize(
         pytest.param("@pytest.fixture\ndef call(call): return call\n", 1, id="own call"),
     ],
 )
-
-
-@AHEAD
 def test_only_what_depends_on_session_fixtures_runs_ahead(
     pytester: pytest.Pytester, run: Run, conftest: str, most: int
 ) -> None:
@@ -141,11 +138,6 @@ def test_only_what_depends_on_session_fixtures_runs_ahead(
         pytest.param("def test_it(call, number): assert call.passed", 4, id="plain parameters"),
         pytest.param(
             "def test_it(call, number, tmp_path): assert call.passed", 1, id="function fixture"
-        ),
-        pytest.param(
-            "class TestIt:\n    def test_it(self, call, number): assert call.passed",
-            4,
-            id="in a class",
         ),
     ],
 )
@@ -330,19 +322,18 @@ def test_a_worker_that_a_timeout_ends_costs_one_item(pytester: pytest.Pytester, 
     result.stdout.fnmatch_lines(["*1 failed, 3 passed*"])
 
 
-@pytest.mark.parametrize("dist", ["load", "worksteal", "loadgroup", "loadfile", "each"])
+@pytest.mark.parametrize("dist", ["load", "worksteal", "loadgroup"])
 def test_under_xdist_each_item_is_reported_once(
     pytester: pytest.Pytester, run: Run, results: Results, dist: str
 ) -> None:
     write_project(pytester.path, [*NAMES, "slow6", "c7"])
     result = run("--domain", "quick", "-n", "2", "--dist", dist)
-    reports = 16 if dist == "each" else 8
-    result.assert_outcomes(passed=reports)
+    result.assert_outcomes(passed=8)
     lines = results()
-    assert sum(line["reported"] for line in lines) == reports
-    if dist in {"load", "loadfile", "each"}:
+    assert sum(line["reported"] for line in lines) == 8
+    if dist != "worksteal":
         # a worker looks ahead only in what it was assigned
-        assert len(lines) == reports
+        assert len(lines) == 8
 
 
 def test_a_worker_is_supplied_with_what_it_can_run_ahead(
@@ -368,14 +359,13 @@ scheduling._worker_queue = lambda config: None
     assert most_at_once(diary(pytester.path)) <= 2
 
 
-@pytest.mark.parametrize("workers", [1, 2])
 def test_remote_workers_need_no_shared_files(
-    pytester: pytest.Pytester, run: Run, results: Results, tmp_path: Path, workers: int
+    pytester: pytest.Pytester, run: Run, results: Results, tmp_path: Path
 ) -> None:
     write_project(pytester.path, NAMES[:4])
     with ExitStack() as stack:
         remotes = []
-        for number in range(workers):
+        for number in range(2):
             elsewhere = tmp_path / f"machine{number}"
             elsewhere.mkdir()
             shutil.copy(pytester.path / "conftest.py", elsewhere)
@@ -480,15 +470,6 @@ calling.ScriptedCaller = Clumsy
     assert line["error"]["code"] == "measurement_invalid"
     assert line["loop_lag_max"] >= 2.1
     assert line["agent_turns"] == 3
-
-
-def test_an_ordinary_call_tells_its_lag(
-    pytester: pytest.Pytester, run: Run, results: Results
-) -> None:
-    write_project(pytester.path, ["c0"])
-    run("--domain", "quick").assert_outcomes(passed=1)
-    [line] = results()
-    assert 0 <= line["loop_lag_max"] < 2
 
 
 def test_a_bug_is_shown_as_one_and_its_call_is_kept(
