@@ -87,6 +87,8 @@ def filing(config: pytest.Config) -> Iterator[None]:
         # pytest lowers the level only while a test runs; calls also run between two tests
         undo.callback(root.setLevel, root.level)
         root.setLevel(min(root.level, getattr(capture, "log_level", None) or root.level))
-        root.addHandler(handler)
-        undo.callback(root.removeHandler, handler)
+        if not any(isinstance(other, _Filing) for other in root.handlers):
+            # a run inside a run files its records once
+            root.addHandler(handler)
+            undo.callback(root.removeHandler, handler)
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import cast
 
 import pytest
 
@@ -34,16 +35,39 @@ async def test_records_follow_tasks_and_threads(
     assert [record.getMessage() for record in caplog.records] == ["nobody's"]
 
 
-def test_pytest_captures_again_afterwards(
-    pytestconfig: pytest.Config, caplog: pytest.LogCaptureFixture
-) -> None:
-    before = logging.getLogger().handlers[:]
-    with filing(pytestconfig), filed_under(CallLog()):
-        pass
-    with filed_under(CallLog()):
-        logger.warning("seen")
-    assert [record.getMessage() for record in caplog.records] == ["seen"]
-    assert logging.getLogger().handlers == before
+class Capture(logging.Handler):
+    """What pytest's own capture is, in a run of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+        self.caplog_handler = self.report_handler = self
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen.append(record.getMessage())
+
+    @property
+    def pluginmanager(self) -> Capture:
+        return self
+
+    def get_plugin(self, name: str) -> Capture:
+        assert name == "logging-plugin"
+        return self
+
+
+def test_pytest_captures_again_afterwards() -> None:
+    root, capture = logging.getLogger(), Capture()
+    root.addHandler(capture)
+    before = root.handlers[:]
+    try:
+        with filing(cast(pytest.Config, capture)), filed_under(CallLog()):
+            logger.warning("filed")
+        with filed_under(CallLog()):
+            logger.warning("seen")
+        assert capture.seen == ["seen"]
+        assert root.handlers == before
+    finally:
+        root.removeHandler(capture)
 
 
 def test_a_long_log_keeps_its_end() -> None:
