@@ -97,10 +97,11 @@ class Engine:
         Raises:
             RuntimeError: The engine has stopped.
         """
-        if self._stopping.is_set():
+        try:
+            loop = self._started()
+        except BaseException:
             work.close()
-            raise RuntimeError("the engine has stopped: the session is over")
-        loop = self._started()
+            raise
         handle = Work(loop, work)
         loop.call_soon_threadsafe(handle.start, self._work)
         return handle
@@ -139,14 +140,26 @@ class Engine:
         self._loop = self._thread = None
 
     def _started(self) -> asyncio.AbstractEventLoop:
+        if self._stopping.is_set():
+            raise RuntimeError("the engine has stopped: the session is over")
         if self._loop is None:
             ready: Future[asyncio.AbstractEventLoop] = Future()
             self._thread = threading.Thread(
-                target=lambda: asyncio.run(self._main(ready)), name="voiceeval-engine", daemon=True
+                target=self._live, args=(ready,), name="voiceeval-engine", daemon=True
             )
             self._thread.start()
             self._loop = ready.result()
         return self._loop
+
+    def _live(self, ready: Future[asyncio.AbstractEventLoop]) -> None:
+        main = self._main(ready)
+        try:
+            asyncio.run(main)
+        except BaseException as error:
+            main.close()
+            if ready.done():
+                raise
+            ready.set_exception(error)  # no loop, for want of file handles for example
 
     async def _main(self, ready: Future[asyncio.AbstractEventLoop]) -> None:
         loop = asyncio.get_running_loop()

@@ -214,3 +214,14 @@ def test_a_thread_that_never_returns_does_not_keep_the_engine(engine: Engine) ->
     assert time.monotonic() - began < 3
     assert work.over
     release.set()
+
+
+def test_an_engine_that_cannot_start_says_why(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_loop() -> None:
+        raise OSError("too many open files")
+
+    monkeypatch.setattr("asyncio.runners.events.new_event_loop", no_loop)
+    with pytest.raises(OSError, match="too many open files"):
+        engine.run(answer())
