@@ -115,12 +115,15 @@ def pytest_testnodedown(node: Any) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
-    item: pytest.Item,
+    item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put figures into the report and the call's story beside a failed test of the user's own."""
     report = yield
     runtime = item.config.stash.get(RUNTIME, None)
     if runtime is not None:
+        from pytest_voiceeval.plugin.outcome import shorten_headline
+
+        shorten_headline(report, call)
         runtime.annotate(item, report)
     return report
 

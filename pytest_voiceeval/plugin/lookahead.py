@@ -17,7 +17,7 @@ import pytest
 
 from pytest_voiceeval.plugin.calllog import filing
 from pytest_voiceeval.plugin.eligibility import Eligible
-from pytest_voiceeval.plugin.keys import RUNTIME
+from pytest_voiceeval.plugin.keys import RESULT, RUNTIME
 from pytest_voiceeval.plugin.scheduling import Upcoming
 
 if TYPE_CHECKING:
@@ -113,6 +113,9 @@ class LookAhead:
             return (yield)
         finally:
             self._drop(item)
+            # a long run is not to keep the databases and transcripts of all its calls
+            if RESULT in item.stash:
+                del item.stash[RESULT]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:

@@ -32,3 +32,15 @@ class NotMeasured(Failed):
 
     def __init__(self, text: str) -> None:
         super().__init__(text, pytrace=False)
+
+
+def shorten_headline(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+    """Leave of a failure's text its first line where pytest wants a headline.
+
+    Pytest cuts headlines to the width of the terminal, but not where the environment says `CI`:
+    there its short summary, and everywhere JUnit's `message`, would tell the story a second time.
+    """
+    ours = call.excinfo is not None and isinstance(call.excinfo.value, CallFailed | NotMeasured)
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if ours and crash is not None:
+        crash.message = crash.message.partition("\n")[0]

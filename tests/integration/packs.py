@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from pytest_voiceeval.packs import unload_pack
+
 HEAD = """
 from pytest_voiceeval import (
     Actions, DialogueTurn, Persona, Resources, Scenario, SuccessSignal, Task, ToolCall,
@@ -44,6 +46,7 @@ class S{number}(Shop):
 
 def write_pack(root: Path, names: Iterable[str], *, domain: str = "shop", extra: str = "") -> Path:
     """Write `scenarios/<domain>/` below `root`; every scenario of it passes with the stock bot."""
+    unload_pack(domain)  # an earlier test of this process may have loaded one of this name
     folder = root / "scenarios" / domain
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "pack.toml").write_text('description = "A shop"\n', encoding="utf-8")

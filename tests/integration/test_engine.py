@@ -224,6 +224,24 @@ def agent_bot(request):
     assert {line["outcome"] for line in results()} == {"passed"}
 
 
+def test_results_are_let_go_once_they_are_reported(pytester: pytest.Pytester, run: Run) -> None:
+    look = """
+import gc
+
+
+def pytest_sessionfinish(session):
+    from pytest_voiceeval import CallResult
+
+    gc.collect()
+    kept = [thing for thing in gc.get_objects() if isinstance(thing, CallResult)]
+    note(f"results: {len(kept)}")
+"""
+    write_project(pytester.path, NAMES[:4], conftest=look)
+    run("--domain", "quick").assert_outcomes(passed=4)
+    # but for the last one
+    assert diary(pytester.path)[-1] in {"results: 0", "results: 1"}
+
+
 @pytest.mark.parametrize("option", ["--collect-only", "--setup-plan"])
 def test_a_run_without_tests_holds_no_calls(
     pytester: pytest.Pytester, run: Run, option: str

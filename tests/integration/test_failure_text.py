@@ -81,6 +81,21 @@ def test_the_summary_line_begins_with_the_reason_in_words(
     result.stdout.fnmatch_lines([f"FAILED {ITEM} - CallFailed: {HEADLINE}"])
 
 
+@pytest.mark.usefixtures("invented")
+@pytest.mark.parametrize("extra", [[], ["-n", "1"]], ids=["alone", "worker"])
+def test_a_ci_server_gets_the_story_once_and_the_reason_as_the_headline(
+    pytester: pytest.Pytester, run: Run, monkeypatch: pytest.MonkeyPatch, extra: list[str]
+) -> None:
+    monkeypatch.setenv("CI", "true")  # here pytest does not cut its short summary
+    result = run(ITEM, "--junitxml", "junit.xml", *extra)
+    assert result.outlines.count(HEADLINE) == 1
+    assert sum(line.startswith("transcript") for line in result.outlines) == 1
+    result.stdout.fnmatch_lines([f"FAILED {ITEM} - CallFailed: {HEADLINE}"])
+    failure = ET.parse(pytester.path / "junit.xml").getroot().find(".//failure")
+    assert failure is not None
+    assert failure.attrib["message"] == f"CallFailed: {HEADLINE}"
+
+
 def rerun_command(lines: list[str]) -> str:
     start = next(i for i, line in enumerate(lines) if line.startswith("rerun: "))
     end = next(i for i in range(start, len(lines)) if not lines[i].endswith("\\"))
