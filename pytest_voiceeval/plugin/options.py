@@ -7,15 +7,20 @@ fixtures are applied by `runtime.settings_for`; this module covers the rest.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pytest_voiceeval.plugin import audio_options, judge_options, model_options
+from pytest_voiceeval.plugin.option import Option
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-Kind = Literal["string", "linelist", "bool", "int", "float"]
+    from pytest_voiceeval.plugin.audio_options import AudioSettings
+    from pytest_voiceeval.plugin.judge_options import JudgeSettings
+    from pytest_voiceeval.plugin.model_options import ModelSettings
 
 GROUP = "voiceeval"
 FAULTS = (
@@ -28,23 +33,6 @@ FAULTS = (
     "do-nothing",
     "garbage",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option: a flag, the ini key `voiceeval_<dest>`, and how its value is read."""
-
-    flag: str
-    kind: Kind
-    help: str
-    metavar: str | None = None
-    default: Any = None
-    extra: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def dest(self) -> str:
-        """Name in `config.option` and, with the prefix, of the ini key."""
-        return "voiceeval_" + self.flag.removeprefix("--").replace("-", "_")
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -178,6 +166,9 @@ OPTIONS: tuple[Option, ...] = (
         "Folder for the results of the run (default: eval_results/eval_<timestamp>).",
         metavar="DIR",
     ),
+    *model_options.OPTIONS,
+    *audio_options.OPTIONS,
+    *judge_options.OPTIONS,
 )
 
 
@@ -217,6 +208,9 @@ class Settings:
     strict_match: bool
     voice_concurrency: int | None
     voice_output: Path | None
+    models: ModelSettings
+    audio: AudioSettings
+    judge: JudgeSettings
 
     @property
     def names_an_agent(self) -> bool:
@@ -273,6 +267,9 @@ def read_settings(config: pytest.Config) -> Settings:
         strict_match=values["--strict-match"],
         voice_concurrency=values["--voice-concurrency"],
         voice_output=_path(base, values["--voice-output"]),
+        models=model_options.read(values, base),
+        audio=audio_options.read(values, base),
+        judge=judge_options.read(values, base),
     )
 
 

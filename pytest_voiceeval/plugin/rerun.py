@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.plugin.ids import SEPARATOR
 from pytest_voiceeval.plugin.keys import SELECTION
-from pytest_voiceeval.plugin.options import OPTIONS, Option
+from pytest_voiceeval.plugin.options import OPTIONS
 from pytest_voiceeval.report.redact import redact_argv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pytest
+
+    from pytest_voiceeval.plugin.option import Option
 
 # they choose items or say where results go; the item is named by its id
 NOT_REPEATED = frozenset({"--domain", "--scenarios", "--voice-concurrency", "--voice-output"})
