@@ -27,6 +27,8 @@ from pytest_voiceeval.tools.registry import get_schema_tool_for_eval
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from pipecat.frames.frames import LLMConfigureOutputFrame
+
 FUNCTION_CALL_DEADLINE = 3.0
 """Seconds `get_context_history` waits for running function calls."""
 
@@ -167,20 +169,32 @@ def create_configure_output_action(task_ref: TaskRef) -> ClientMessageHandler:
     """
 
     async def handler(rtvi: Any, arguments: dict[str, Any]) -> bool:
-        from pipecat.frames.frames import LLMConfigureOutputFrame
-
         audio = arguments.get("audio")
         if not isinstance(audio, bool):
             raise ControlMessageError(f"`audio` must be true or false, got {kind_of(audio)}")
         worker = task_ref.worker(rtvi)
         # From the top of the pipeline, so that the RTVI processor sees it as well: it restores
         # its own idea of the setting after every send-text.
-        await worker.queue_frame(LLMConfigureOutputFrame(skip_tts=not audio))
+        await worker.queue_frame(lasting_output(skip_tts=not audio))
         if not await worker.flush_pipeline(timeout=QUIET_DEADLINE):
             raise ControlMessageError(f"the pipeline took no frame within {QUIET_DEADLINE} s")
         return True
 
     return ("configure_output", handler)
+
+
+def lasting_output(*, skip_tts: bool) -> LLMConfigureOutputFrame:
+    """A frame that configures the model's output and that no interruption drops on its way.
+
+    Every send-text interrupts. A setting that was lost to one is as bad as none: pipecat's RTVI
+    processor then goes back to speech after the reply, and replies that follow tool calls are held
+    back for a voice that never starts.
+    """
+    from pipecat.frames.frames import LLMConfigureOutputFrame
+
+    frame = LLMConfigureOutputFrame(skip_tts=skip_tts)
+    frame.interruptible = False
+    return frame
 
 
 async def _quiet(task_ref: TaskRef, rtvi: Any) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from loguru import logger
 from openai import NOT_GIVEN
 from pipecat.frames.frames import (
-    LLMConfigureOutputFrame,
     LLMRunFrame,
     OutputTransportMessageUrgentFrame,
 )
@@ -33,6 +32,7 @@ from pipecat.turns.user_turn_strategies import ExternalUserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 
 from pytest_voiceeval.bots import handlers
+from pytest_voiceeval.bots.handlers_context import lasting_output
 from pytest_voiceeval.bots.stock_faults import Crash, GarbageSerializer
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ async def serve_connection(
     await runner.add_workers(worker)
     session.messages.rtvi = worker.rtvi
     # Ahead of whatever the client sends: text that could be spoken is not reported until it is.
-    await worker.queue_frame(LLMConfigureOutputFrame(skip_tts=True))
+    await worker.queue_frame(lasting_output(skip_tts=True))
     try:
         await runner.run()
     finally:
