@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list(domain: str | None) -> int:
+    from pytest_voiceeval.data.errors import DataError
     from pytest_voiceeval.packs import PackError, add_user_folder
     from pytest_voiceeval.scenario.registry import RegistryError
 
@@ -54,7 +55,7 @@ def _list(domain: str | None) -> int:
         add_user_folder("scenarios")
     try:
         lines = _domains() if domain is None else _scenarios(domain)
-    except (PackError, RegistryError) as error:
+    except (PackError, RegistryError, DataError) as error:
         sys.stderr.write(f"voiceeval: {error}\n")
         return 2
     sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -76,8 +77,9 @@ def _domains() -> list[str]:
 def _scenarios(domain: str) -> list[str]:
     from pytest_voiceeval.plugin.ids import SEPARATOR, item_name
     from pytest_voiceeval.plugin.selection import short_name
-    from pytest_voiceeval.scenario.registry import scenarios_of
+    from pytest_voiceeval.scenario.registry import domain_info, scenarios_of
 
+    domain_info(domain)  # says what is wrong with the data, if anything is
     names = (short_name(domain, name) for name in scenarios_of(domain))
     return [f"{domain}{SEPARATOR}{item_name(name)}" for name in names]
 

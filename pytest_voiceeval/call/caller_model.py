@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, fields
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pytest_voiceeval.wire.urls import mask_url
+from pytest_voiceeval.wire.urls import is_loopback, mask_url
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +63,7 @@ class CallerModel:
         Raises:
             ValueError: A value is out of its range, or the address is none.
         """
-        problem = _problem_of_url(self.url)
+        problem = problem_of_url(self.url)
         if problem:
             raise ValueError(
                 f"the caller's model: {mask_url(self.url)!r} is not its address: {problem}; "
@@ -124,18 +123,8 @@ class CallerModel:
         return 2 * self.patience + MARGIN
 
 
-def is_loopback(url: str) -> bool:
-    """Whether a URL names this machine: ``localhost``, 127.0.0.0/8 or ``::1``."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _problem_of_url(url: str) -> str:
+def problem_of_url(url: str) -> str:
+    """What is wrong with the address of a model, empty if nothing is."""
     if _BLANK.search(url):
         return "it holds blanks or control characters"
     try:

@@ -10,18 +10,19 @@ import asyncio
 import os
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from pytest_voiceeval.call.caller_model import CallerModel, is_loopback
+from pytest_voiceeval.call.caller_model import CallerModel
 from pytest_voiceeval.call.caller_stats import CallerStats, Handled
 from pytest_voiceeval.call.chat_answer import read_answer, read_text
 from pytest_voiceeval.call.chat_faults import ChatError, cut, status_fault
 from pytest_voiceeval.call.chat_reply import ChatReply
 from pytest_voiceeval.call.chat_request import Dialect
 from pytest_voiceeval.call.rate_cap import CapError, RateCap
-from pytest_voiceeval.call.secret import Secret
 from pytest_voiceeval.call.usage import UsageMeter
+from pytest_voiceeval.wire.secret import Secret, secrets_in_query
+from pytest_voiceeval.wire.urls import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -68,7 +69,7 @@ class ChatClient:
         self.dialect = dialect or Dialect()
         self._environ = os.environ if environ is None else environ
         self._key: Secret | None = None
-        self._secrets = _in_query(model.url)
+        self._secrets = secrets_in_query(model.url)
         self._open = AsyncExitStack()
         self._session: ClientSession | None = None
         name = f"{model.endpoint} {model.model} {model.api_key_env}"
@@ -300,8 +301,3 @@ def _proxy_for(url: str) -> str | None:
     if is_loopback(url) or proxy_bypass(host):
         return None
     return getproxies().get(urlsplit(url).scheme)
-
-
-def _in_query(url: str) -> list[Secret]:
-    """Values of query parameters: any of them may be a key."""
-    return [Secret(value) for _, value in parse_qsl(urlsplit(url).query) if len(value) > 3]

@@ -36,6 +36,12 @@ class AgentUnreachable(CallError):
     code = "agent_unreachable"
 
 
+class NothingToSay(CallError):
+    """A scripted side has no lines for this scenario."""
+
+    code = "nothing_to_say"
+
+
 class SetupFailed(CallError):
     """A bot refused, or did not answer, what it needs to know before the call."""
 
@@ -64,6 +70,12 @@ class StateUnreadable(CallError):
     """The agent answered that it cannot tell its final state, or sent one that is not JSON."""
 
     code = "state_unreadable"
+
+
+class AgentStateFailed(CallError):
+    """The user's `agent_state` raised, took too long, or gave something else than a state."""
+
+    code = "agent_state_failed"
 
 
 class ScenarioInvalid(CallError):

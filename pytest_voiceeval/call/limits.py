@@ -39,6 +39,8 @@ class CallLimits:
         exit_words: The agent's last words after its exit, at most.
         pull: Each of the two read-outs at the end.
         process_exit: Learning how a bot's process ended.
+        state_prepare: The user's code setting the state of an agent with tools of its own.
+        state_read: The user's code learning it at the end.
     """
 
     connect: float = 10.0
@@ -66,6 +68,8 @@ class CallLimits:
     exit_words: float = 10.0
     pull: float = 15.0
     process_exit: float = 3.0
+    state_prepare: float = 60.0
+    state_read: float = 60.0
 
     def __post_init__(self) -> None:
         for field in fields(self):

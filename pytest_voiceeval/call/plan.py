@@ -10,6 +10,7 @@ from pytest_voiceeval.call.limits import CallLimits
 if TYPE_CHECKING:
     from pytest_voiceeval.call.caller import Caller
     from pytest_voiceeval.call.result import ExitProbe
+    from pytest_voiceeval.call.state_probe import StateProbe
     from pytest_voiceeval.scenario.model import Scenario
 
 
@@ -44,6 +45,8 @@ class CallPlan:
         single_connection: Set up and talk on one connection, for bots that keep nothing across two.
         call_dir: Folder of the call's files, told to the agent; None tells it nothing.
         include_db: Read the agent's final database even if its hash is the expected one.
+        state: Sets and learns the agent's state in the agent's stead. Such an agent has prompt and
+            tools of its own, so it gets no set-up, only the talk, on one connection.
     """
 
     scenario: Scenario
@@ -53,6 +56,12 @@ class CallPlan:
     single_connection: bool = False
     call_dir: str | None = None
     include_db: bool = False
+    state: StateProbe | None = None
+
+    @property
+    def one_connection(self) -> bool:
+        """Whether nothing is said on a connection before the one for the talk."""
+        return self.single_connection or self.state is not None
 
     @property
     def max_duration(self) -> float:

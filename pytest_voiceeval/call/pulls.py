@@ -25,11 +25,13 @@ class Wanted:
         include_db: The database itself, whatever its hash.
         expected_hash: The database itself if its hash is another; None compares nothing.
         state_needed: Without the summary there is no verdict.
+        actions_needed: Without its recorded actions there is none.
     """
 
     include_db: bool = False
     expected_hash: str | None = None
     state_needed: bool = False
+    actions_needed: bool = False
 
 
 @dataclass

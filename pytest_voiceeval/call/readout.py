@@ -6,16 +6,18 @@ import time
 from typing import TYPE_CHECKING
 
 from pytest_voiceeval.call.caller import KeepsRecord
-from pytest_voiceeval.call.errors import ProtocolFailed
+from pytest_voiceeval.call.errors import AgentStateFailed, ProtocolFailed, StateUnreadable
 from pytest_voiceeval.call.faults import bot_killed, find_exit, killed_from_outside
 from pytest_voiceeval.call.listening import blaming_caller, passed
-from pytest_voiceeval.call.pulls import Wanted, as_record, pull
+from pytest_voiceeval.call.pulls import Pulled, Wanted, as_record, pull
+from pytest_voiceeval.call.shown_actions import actions_shown
 from pytest_voiceeval.wire.errors import ConnectionLost, SendTimeout, WireError
 
 if TYPE_CHECKING:
     from pytest_voiceeval.call.minutes import Minutes
     from pytest_voiceeval.call.peer import Peer
     from pytest_voiceeval.call.plan import CallPlan
+    from pytest_voiceeval.call.state_probe import StateProbe
     from pytest_voiceeval.call.turns import TurnCollector
 
 
@@ -42,12 +44,15 @@ async def read_out(plan: CallPlan, agent: Peer, minutes: Minutes) -> None:
 
     Raises:
         StateUnreadable: The agent answered that it cannot tell its state, and the verdict needs it.
+        AgentStateFailed: The user's code that tells it in its stead did not.
         ProtocolFailed: It broke the protocol meanwhile.
         BotKilled: Somebody else ended its process meanwhile.
         CallerFailed: The caller's read-out raised or took too long.
     """
     wanted = _wanted(plan, agent, minutes)
-    if minutes.process_exit is None:
+    if plan.state is not None:
+        await _ask_probe(plan.state, wanted, agent, minutes)
+    elif minutes.process_exit is None:
         await _read_agent(wanted, agent, minutes)
     else:
         minutes.warnings.append("the agent's process has ended, so its state was not read")
@@ -63,7 +68,30 @@ def _wanted(plan: CallPlan, agent: Peer, minutes: Minutes) -> Wanted:
     by_database = minutes.expected_hash is not None
     # an agent that failed already need not tell its state as well
     needed = (by_predicates or by_actions or by_database) and not minutes.agent_failed
-    return Wanted(by_predicates or plan.include_db, minutes.expected_hash, needed)
+    return Wanted(
+        by_predicates or plan.include_db,
+        minutes.expected_hash,
+        state_needed=needed,
+        actions_needed=by_actions and needed,
+    )
+
+
+async def _ask_probe(probe: StateProbe, wanted: Wanted, agent: Peer, minutes: Minutes) -> None:
+    """Learn the state from the user's code, and the actions from what the agent showed."""
+    shown = actions_shown(agent.ledger)
+    if shown.note:
+        minutes.warnings.append(shown.note)
+    db, db_hash = None, None
+    try:
+        db, db_hash = await probe.read(agent.limits)
+    except AgentStateFailed as error:
+        if not minutes.agent_failed:
+            raise
+        minutes.warnings.append(str(error))
+    pulled = Pulled(actions=shown.records, db_hash=db_hash, db=db)
+    minutes.agent = as_record(pulled, agent)
+    if shown.records is None and wanted.actions_needed:
+        raise StateUnreadable(f"the actions of the agent are not known: {shown.note}")
 
 
 async def _read_agent(wanted: Wanted, agent: Peer, minutes: Minutes) -> None:

@@ -55,7 +55,7 @@ async def run_call(plan: CallPlan) -> Conversation:
         "agent",
         plan.agent.url,
         plan.limits,
-        single_connection=plan.single_connection,
+        single_connection=plan.one_connection,
         probe=plan.agent.process_exit,
     )
     minutes = Minutes(plan.scenario, peer, plan.caller)
@@ -68,6 +68,9 @@ async def run_call(plan: CallPlan) -> Conversation:
         raise
     return minutes.freeze()
 
+
+NORMAL_CLOSURE = 1000
+"""The close code of a peer that is through, as RFC 6455 has it."""
 
 LATE_EVENTS = 1.0
 """Seconds after the end of a call for taking what had arrived before."""
@@ -109,6 +112,9 @@ class _Call:
 
     async def _set_up(self) -> None:
         plan = self._plan
+        if plan.state is not None:
+            await plan.state.prepare(plan.limits)
+            return
         await self._agent.set_up(await side_setup(plan.scenario, "agent", call_dir=plan.call_dir))
 
     async def _before_talk(self, step: Coroutine[Any, Any, None]) -> None:
@@ -240,8 +246,20 @@ class _Call:
         exit_ = self._minutes.process_exit = await self._how_it_ended(lost)
         if exit_ is not None and killed_from_outside(exit_):
             return bot_killed("agent", exit_)
+        if self._has_hung_up(lost, exit_):
+            self._minutes.exchanges[-1].complete = not self._turn.partial
+            return _Ended(EndReason.EXIT, "the agent hung up: it closed the connection")
         detail = str(lost) if exit_ is None else f"{lost}; {describe_exit(exit_)}"
         return self._end_unless_exit(EndReason.AGENT_GONE, detail)
+
+    def _has_hung_up(self, lost: ConnectionLost, exit_: ProcessExit | None) -> bool:
+        """Whether an agent that knows no message of ours ended the call in its own way.
+
+        After it has spoken, a normal closure says so; it may end its process with the call.
+        """
+        spoke = any(exchange.turn.text for exchange in self._minutes.exchanges)
+        in_order = lost.code == NORMAL_CLOSURE and (exit_ is None or exit_.code == 0)
+        return self._plan.state is not None and spoke and in_order
 
     # -- the caller
 

@@ -103,6 +103,8 @@ def _without_repeats(packs: Iterable[Pack]) -> Iterable[Pack]:
 
 def _all_packs() -> Iterator[Pack]:
     for folder in user_folders():
+        if not folder.is_dir():
+            raise PackError(f"no folder of scenarios at {folder} (named by {PACKS_VARIABLE})")
         yield from _packs_in(folder, "user")
     yield from _packs_in(shipped_folder(), "shipped")
     yield from _installed_packs()

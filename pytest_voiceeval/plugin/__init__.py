@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_voiceeval.plugin import hookspecs, ids, markers, options
-from pytest_voiceeval.plugin.fixtures import agent_bot, call, caller_bot, voice_scenario
+from pytest_voiceeval.plugin.fixtures import (
+    agent_bot,
+    agent_state,
+    call,
+    caller_bot,
+    voice_scenario,
+)
 from pytest_voiceeval.plugin.keys import CURRENT, LOOKAHEAD, RUN, RUNTIME, SELECTION
 
 if TYPE_CHECKING:
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
 
     from pytest_voiceeval.plugin.selection import Selection
 
-__all__ = ["agent_bot", "call", "caller_bot", "voice_scenario"]
+__all__ = ["agent_bot", "agent_state", "call", "caller_bot", "voice_scenario"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

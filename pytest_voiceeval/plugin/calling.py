@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_voiceeval.bots.script_player import Script as ModelScript
 from pytest_voiceeval.call.bot_caller import BotCaller
 from pytest_voiceeval.call.caller import Caller, ScriptedCaller
-from pytest_voiceeval.call.errors import AgentUnreachable, CallerFailed
+from pytest_voiceeval.call.errors import NothingToSay
 from pytest_voiceeval.call.limits import CallLimits
 from pytest_voiceeval.call.plan import AgentLink, CallPlan
 from pytest_voiceeval.plugin.lines import line_to
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pytest_voiceeval.bots.command import Role
     from pytest_voiceeval.call.caller_model import CallerModel
+    from pytest_voiceeval.plugin.agent_state import AgentState
     from pytest_voiceeval.plugin.dialogues import Script
     from pytest_voiceeval.plugin.held import HeldBots
     from pytest_voiceeval.plugin.lines import Line, Source
@@ -39,6 +40,7 @@ class Job:
         nodeid: The item that asks for it.
         held_back: Why it could not run ahead of its item, None if it could.
         include_db: The final database is read whatever its hash, for code that looks at it.
+        state: How the agent's state is learnt, None to ask the agent.
     """
 
     scenario: Scenario
@@ -50,6 +52,7 @@ class Job:
     include_db: bool
     nodeid: str
     held_back: str | None = None
+    state: AgentState | None = None
 
     @property
     def limits(self) -> CallLimits:
@@ -77,6 +80,7 @@ async def connected(job: Job, script: Script, folder: Path) -> AsyncIterator[Cal
     _check_lines(job, script)
     async with (
         line_to(job.agent, job.session, role="agent") as line,
+        _turn(job, line),
         _caller(job, script, folder) as caller,
     ):
         with _plays(job, script, "agent"), _plays(job, script, "user"):
@@ -88,20 +92,31 @@ async def connected(job: Job, script: Script, folder: Path) -> AsyncIterator[Cal
                 single_connection=job.settings.single_connection,
                 call_dir=_told(folder, line),
                 include_db=job.include_db,
+                state=job.state and job.state.for_call(job.scenario, job.session),
             )
+
+
+@asynccontextmanager
+async def _turn(job: Job, line: Line) -> AsyncIterator[None]:
+    """Let calls whose agent cannot tell them apart use its state one at a time."""
+    if job.state is None or line.keeps_apart:
+        yield
+        return
+    async with job.bots.turns.one():
+        yield
 
 
 def _check_lines(job: Job, script: Script) -> None:
     """Refuse a call in which somebody would have nothing to say, before any bot is started."""
     if script.agent is None and _session(job, "agent") is not None:
-        raise AgentUnreachable(
+        raise NothingToSay(
             f"scenario {job.scenario.name!r} has no reference dialogue for the scripted model to "
             "play: name an agent with --agent-url or --agent-cmd, or give --script FILE"
         )
     built_in = job.caller is None and job.caller_model is None
     scripted_caller = built_in or _session(job, "user") is not None
     if script.caller is None and scripted_caller:
-        raise CallerFailed(
+        raise NothingToSay(
             f"scenario {job.scenario.name!r} has no reference dialogue for the built-in "
             "caller: give --script FILE, a model with --caller-url and --caller-model, or a bot "
             "with --user-url or --user-cmd"

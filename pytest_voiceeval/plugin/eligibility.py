@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 OUR_FIXTURES = f"{__package__}.fixtures"
 """Module of the fixtures whose work the engine does itself."""
 BUILT_IN = frozenset({"call", "voice_scenario"})
-BOTS = ("agent_bot", "caller_bot")
+GIVEN = ("agent_bot", "caller_bot", "agent_state")
 _NO_PARAM = object()
 
 FixtureDef = pytest.FixtureDef[Any]
@@ -92,10 +92,11 @@ class Eligible:
         """
         return any(map(self.fixtures.has_another, self._facts(item).needs))
 
-    def bots(self, item: pytest.Item) -> tuple[Any, Any]:
-        """What `agent_bot` and `caller_bot` will be for an item that is eligible."""
-        agent, caller = (self.fixtures.value(_definitions(item, name)[-1]) for name in BOTS)
-        return agent, caller
+    def given(self, item: pytest.Item) -> tuple[Any, Any, Any]:
+        """What `agent_bot`, `caller_bot` and `agent_state` are for an item that is eligible."""
+        values = (self.fixtures.value(_definitions(item, name)[-1]) for name in GIVEN)
+        agent, caller, state = values
+        return agent, caller, state
 
     def _facts(self, item: pytest.Item) -> _Facts:
         if item not in self._known:

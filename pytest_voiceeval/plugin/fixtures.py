@@ -36,6 +36,18 @@ def caller_bot(pytestconfig: pytest.Config) -> Any:
     return _runtime(pytestconfig).default_caller()
 
 
+@pytest.fixture(scope="session")
+def agent_state() -> Any:
+    """How to learn the final state of an agent that keeps it to itself; None asks the agent.
+
+    Override it in the root conftest for an agent with tools of its own. It returns a callable
+    `(scenario, session_id) -> dict`, whose answer is compared with the expected database. If it
+    has a method `prepare(scenario, session_id)`, that is called before the agent is. Either may be
+    async.
+    """
+    return None
+
+
 @pytest.fixture
 def voice_scenario(request: pytest.FixtureRequest) -> Scenario:
     """The scenario of this item: the packaged one, the marker's, or each selected one."""
@@ -50,6 +62,7 @@ def call(
     voice_scenario: Scenario,
     agent_bot: Any,
     caller_bot: Any,
+    agent_state: Any,
 ) -> CallResult:
     """Hold the conversation of `voice_scenario` and return what happened.
 
@@ -57,6 +70,7 @@ def call(
     wrong is an error of this fixture that names its cause.
     """
     config = request.config
-    result = _runtime(config).call(request.node, voice_scenario, agent_bot, caller_bot)
+    given = (agent_bot, caller_bot, agent_state)
+    result = _runtime(config).call(request.node, voice_scenario, given)
     config.stash[CURRENT] = result  # for `assert call.db == ...`
     return result

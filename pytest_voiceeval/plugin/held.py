@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.bots.endpoint import MANY_CALLS, SESSION_FIELD, Bot
+from pytest_voiceeval.plugin.agent_state import Turns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,11 @@ PROCESS_FAULTS = frozenset({"crashes", "garbage"})
 
 
 class HeldBots:
-    """Starts what the options name, once, when it is first asked for."""
+    """Starts what the options name, once, when it is first asked for.
+
+    Attributes:
+        turns: For calls that share the state of an agent.
+    """
 
     def __init__(self, engine: Engine, settings: Settings, output: RunOutput) -> None:
         self._engine = engine
@@ -33,6 +38,7 @@ class HeldBots:
         self._output = output
         self._model: ScriptedModel | None = None
         self._sources: dict[str, Source] = {}
+        self.turns = Turns(self.shared_folder)
         # bots that were given the scripted model, with the session they always use, if any
         self._scripted: dict[Source, str | None] = {}
 
@@ -92,6 +98,10 @@ class HeldBots:
         The stock bot has a URL per call; a bot of the user's keeps the one it was started with.
         """
         return self._scripted[source] or call_session if source in self._scripted else None
+
+    def is_stock(self, source: Source) -> bool:
+        """Whether it is the stock agent, all of whose state is ours."""
+        return source in self._scripted and self._scripted[source] is None
 
     @property
     def _many(self) -> int:

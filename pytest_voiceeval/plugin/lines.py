@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.bots.endpoint import Bot, BotError, session_url
+from pytest_voiceeval.bots.endpoint import SESSION_FIELD, Bot, BotError, session_url
 from pytest_voiceeval.bots.pool import BotPool
 from pytest_voiceeval.bots.process import RunningBot
 from pytest_voiceeval.bots.slot import BotSlot
@@ -27,12 +27,22 @@ def capacity(source: Source) -> int:
     return sum(bot.max_calls for bot in source.bots)
 
 
+def keeps_apart(source: Source) -> bool:
+    """Whether its bots are told which call is which; a bot yet to be started sees to itself."""
+    return isinstance(source, BotSlot) or all(SESSION_FIELD in bot.url for bot in source.bots)
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One leased bot: the URL of this call, and a probe for the end of its process."""
+    """One leased bot: the URL of this call, and a probe for the end of its process.
+
+    Attributes:
+        keeps_apart: The bot is told the call's id, so it can keep calls apart.
+    """
 
     url: str
     process_exit: Callable[[], Awaitable[ProcessExit | None]] | None
+    keeps_apart: bool = False
 
 
 def source_of(value: Any, fixture: str, lock_dir: Path) -> Source:
@@ -55,7 +65,8 @@ async def line_to(source: Source, session: str, *, role: str) -> AsyncIterator[L
         failure = AgentUnreachable if role == "agent" else CallerFailed
         raise failure(str(error)) from error
     try:
-        yield Line(session_url(bot.url, session), _exit_probe(bot))
+        keeps_apart = SESSION_FIELD in bot.url
+        yield Line(session_url(bot.url, session), _exit_probe(bot), keeps_apart)
     finally:
         await lease.__aexit__(None, None, None)
 

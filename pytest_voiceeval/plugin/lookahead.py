@@ -46,18 +46,18 @@ class Flight:
     Attributes:
         work: The call in the engine.
         scenario: What it is about.
-        bots: What `agent_bot` and `caller_bot` were.
+        given: What `agent_bot`, `caller_bot` and `agent_state` were.
         taken: The item has asked for it.
     """
 
     work: Work[Measured]
     scenario: Scenario
-    bots: tuple[Any, Any]
+    given: tuple[Any, Any, Any]
     taken: bool = False
 
-    def serves(self, scenario: Scenario, bots: tuple[Any, Any]) -> bool:
+    def serves(self, scenario: Scenario, given: tuple[Any, Any, Any]) -> bool:
         """Whether it is the call that an item with these fixture values asks for."""
-        return self.scenario is scenario and all(map(operator.is_, self.bots, bots))
+        return self.scenario is scenario and all(map(operator.is_, self.given, given))
 
 
 class LookAhead:
@@ -131,10 +131,10 @@ class LookAhead:
         return None if flight is None or flight.taken else flight.scenario
 
     def call(
-        self, item: pytest.Item, runtime: Runtime, scenario: Scenario, bots: tuple[Any, Any]
+        self, item: pytest.Item, runtime: Runtime, scenario: Scenario, given: tuple[Any, Any, Any]
     ) -> Measured:
         """Wait for the call of an item, which is started now unless it runs already."""
-        flight = self._claim(item, runtime, scenario, bots)
+        flight = self._claim(item, runtime, scenario, given)
         try:
             while not flight.work.over:
                 self._fill(runtime)
@@ -156,20 +156,20 @@ class LookAhead:
     # -- starting
 
     def _claim(
-        self, item: pytest.Item, runtime: Runtime, scenario: Scenario, bots: tuple[Any, Any]
+        self, item: pytest.Item, runtime: Runtime, scenario: Scenario, given: tuple[Any, Any, Any]
     ) -> Flight:
         """The call that was started ahead if it is the one that is asked for, else a fresh one.
 
         A second request, by a rerun of the item, always gets a fresh one.
         """
         flight = self._flights.get(item)
-        if flight is None or flight.taken or not flight.serves(scenario, bots):
+        if flight is None or flight.taken or not flight.serves(scenario, given):
             self._drop(item)
-            most = runtime.concurrency(*bots)
+            most = runtime.concurrency(given)
             while len(self._under_way()) >= most:
                 self._wait(None)
             held_back = self.eligible.why_not(item) if most > 1 else None
-            flight = self._start(item, runtime, scenario, bots, held_back)
+            flight = self._start(item, runtime, scenario, given, held_back)
         flight.taken = True
         return flight
 
@@ -189,12 +189,12 @@ class LookAhead:
         """Start the call of an item if it may; False when none can be started any more."""
         if item in self._flights or self.eligible.why_not(item) is not None:
             return True
-        bots = self.eligible.bots(item)
+        given = self.eligible.given(item)
         try:
-            most = runtime.concurrency(*bots)
+            most = runtime.concurrency(given)
             if most == 1 or not self._has_room(most):
                 return False
-            self._start(item, runtime, runtime.scenario(item), bots)
+            self._start(item, runtime, runtime.scenario(item), given)
         except (Exception, pytest.fail.Exception):  # noqa: BLE001 - its own turn will tell
             self._flights.pop(item, None)
         return True
@@ -204,11 +204,11 @@ class LookAhead:
         item: pytest.Item,
         runtime: Runtime,
         scenario: Scenario,
-        bots: tuple[Any, Any],
+        given: tuple[Any, Any, Any],
         held_back: str | None = None,
     ) -> Flight:
-        work = runtime.start(item, scenario, *bots, held_back)
-        flight = self._flights[item] = Flight(work, scenario, bots)
+        work = runtime.start(item, scenario, given, held_back)
+        flight = self._flights[item] = Flight(work, scenario, given)
         return flight
 
     def _has_room(self, most: int) -> bool:

@@ -7,11 +7,10 @@ lines and true marks.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.report.files import json_text
+from pytest_voiceeval.report.files import json_text, locked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +31,7 @@ def mark_reported(path: Path, session: str) -> bool:
     if not path.is_file():
         return False
     needle = json_text(unreported(session))[1:-1].encode()
-    with path.open("r+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locked(path), path.open("r+b") as file:  # a file locked to be appended takes no marks
         place = _find_last(file.fileno(), needle)
         if place is None:
             return False

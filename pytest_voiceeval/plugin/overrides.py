@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pytest_voiceeval.plugin.options import Settings
 
 BOTS = ("agent_bot", "caller_bot")
-FIXTURES = (*BOTS, "voice_scenario", "call")
+FOR_THE_RUN = (*BOTS, "agent_state")
+FIXTURES = (*FOR_THE_RUN, "voice_scenario", "call")
 OUR_MODULE = "pytest_voiceeval.plugin.fixtures"
 
 _OPTIONS_OF = {
@@ -119,9 +120,10 @@ def _unusable(
 ) -> str | None:
     """What is wrong with an override that packaged items do see."""
     where = f"{override.shown(config)}: the fixture {override.fixture!r}"
-    wanted = "session" if override.fixture in BOTS else "function"
+    wanted = "session" if override.fixture in FOR_THE_RUN else "function"
     if used.scope != wanted:
-        why = "a bot serves the whole run" if wanted == "session" else "each item has its own"
+        what = "a bot" if override.fixture in BOTS else "it"
+        why = f"{what} serves the whole run" if wanted == "session" else "each item has its own"
         return (
             f"{where} has the scope {used.scope!r}, but {why}: "
             f'write @pytest.fixture(scope="{wanted}")'

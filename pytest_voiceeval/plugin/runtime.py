@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 
+from pytest_voiceeval.call.errors import AgentStateFailed
+from pytest_voiceeval.plugin.agent_state import agent_state_of
 from pytest_voiceeval.plugin.calling import Job
 from pytest_voiceeval.plugin.collection import ScenarioItem
 from pytest_voiceeval.plugin.engine import Engine
 from pytest_voiceeval.plugin.held import HeldBots
 from pytest_voiceeval.plugin.hooks import Judges, extra_text, tell_finished
 from pytest_voiceeval.plugin.keys import LOOKAHEAD, RESULT, RUNTIME, TIMING
-from pytest_voiceeval.plugin.lines import capacity
+from pytest_voiceeval.plugin.lines import capacity, keeps_apart
 from pytest_voiceeval.plugin.lookahead import LookAhead
 from pytest_voiceeval.plugin.measuring import Measuring, expected_errors, refused
 from pytest_voiceeval.plugin.options import Settings, problem_of_limits, read_settings
@@ -32,12 +34,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_voiceeval.call.result import CallResult
+    from pytest_voiceeval.plugin.agent_state import AgentState
     from pytest_voiceeval.plugin.engine import Work
     from pytest_voiceeval.plugin.lines import Source
     from pytest_voiceeval.plugin.measuring import Measured
     from pytest_voiceeval.scenario.model import Scenario
 
 T = TypeVar("T")
+
+Given = tuple[Any, Any, Any]
+"""What the fixtures `agent_bot`, `caller_bot` and `agent_state` returned."""
 
 MARKER_ARGUMENTS = ("duration", "min_agent_turns", "strict_match")
 
@@ -79,19 +85,18 @@ class Runtime:
         """Start or name the caller bot the options ask for, if any."""
         return _explained(self._bots.caller)
 
-    def call(self, item: pytest.Item, scenario: Scenario, agent: Any, caller: Any) -> CallResult:
+    def call(self, item: pytest.Item, scenario: Scenario, given: Given) -> CallResult:
         """Hold one call, or take the one that ran ahead; raise `NotMeasured` if it has no result.
 
         Args:
             item: What asks for it.
             scenario: What it is about.
-            agent: What the fixture `agent_bot` gave.
-            caller: What `caller_bot` gave.
+            given: What the fixtures `agent_bot`, `caller_bot` and `agent_state` gave.
         """
         __tracebackhide__ = True
         asked = time.perf_counter()
         try:
-            measured = self._ahead.call(item, self, scenario, (agent, caller))
+            measured = self._ahead.call(item, self, scenario, given)
         except expected_errors() as error:
             measured = refused(scenario, item.nodeid, self.output, error)
         item.stash[TIMING] = Timing.of(measured, waited=time.perf_counter() - asked)
@@ -131,12 +136,15 @@ class Runtime:
 
     # -- what the look-ahead asks for
 
-    def concurrency(self, agent: Any, caller: Any) -> int:
+    def concurrency(self, given: Given) -> int:
         """How many calls may be under way at once: `--voice-concurrency`, or what the bots take.
 
         Raises:
             BotError: A fixture gave something that is no bot.
         """
+        agent, caller, state = given
+        if state is not None and not keeps_apart(self._bots.source(agent, "agent_bot")):
+            return 1
         if self.settings.voice_concurrency is not None:
             return self.settings.voice_concurrency
         return min(capacity(source) for source in self._sources(agent, caller) if source)
@@ -149,8 +157,7 @@ class Runtime:
         self,
         item: pytest.Item,
         scenario: Scenario,
-        agent: Any,
-        caller: Any,
+        given: Given,
         held_back: str | None = None,
     ) -> Work[Measured]:
         """Begin a call; what is refused at once is raised here.
@@ -158,10 +165,10 @@ class Runtime:
         Args:
             item: The item it is for.
             scenario: What it is about.
-            agent: What the fixture `agent_bot` gives.
-            caller: What `caller_bot` gives.
+            given: What the fixtures `agent_bot`, `caller_bot` and `agent_state` give.
             held_back: Why it could not run ahead of its item, if it could not.
         """
+        agent, caller, state = given
         agent_source, caller_source = self._sources(agent, caller)
         assert agent_source is not None  # noqa: S101 - only a caller may be None
         job = Job(
@@ -175,9 +182,20 @@ class Runtime:
             include_db=not isinstance(item, ScenarioItem) or self._judges.present,
             nodeid=item.nodeid,
             held_back=held_back,
+            state=self._state(state, agent_source),
         )
         measuring = Measuring(job, self.output, self._engine.watch, self._judges.judge)
         return self._engine.submit(measuring.run())
+
+    def _state(self, given: Any, agent: Source) -> AgentState | None:
+        """How the agent's state is learnt; the stock agent has none that is not ours."""
+        state = agent_state_of(given, self._config.invocation_params.dir)
+        if state is not None and self._bots.is_stock(agent):
+            raise AgentStateFailed(
+                f"{state.name} tells the state of an agent of your own, but this run calls the "
+                "stock one: name yours with --agent-cmd, --agent-url or the fixture agent_bot"
+            )
+        return state
 
     def _sources(self, agent: Any, caller: Any) -> tuple[Source, Source | None]:
         source = self._bots.source

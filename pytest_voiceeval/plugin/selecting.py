@@ -36,6 +36,7 @@ def select(config: pytest.Config) -> Selection | None:
     if selection is None:
         return None
     selection = hooks.arrange(config, selection)
+    _check_data(selection)
     given = config.args_source is pytest.Config.ArgsSource.ARGS
     # without a path argument exactly the selected scenarios are collected, testpaths are not
     config.args = paths if given else []
@@ -55,6 +56,20 @@ def _asked_for(
     if domains or scenarios or ids:
         return domains, scenarios
     return settings.domain, settings.scenarios
+
+
+def _check_data(selection: Selection) -> None:
+    """Refuse data that are not there before any of the items trips over them."""
+    from pytest_voiceeval.data.errors import DataError
+    from pytest_voiceeval.scenario.registry import domain_info
+
+    for domain in selection.by_domain:
+        try:
+            domain_info(domain)
+        except DataError as error:
+            raise pytest.UsageError(f"{domain}: {error}") from error
+        except Exception:  # noqa: BLE001, S112 - a pack's own code; the header and the items say it
+            continue
 
 
 def _check_bots(settings: Settings) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scenario.model import Scenario
     from pytest_voiceeval.scenario.origins import Origin
 
-_NAME = re.compile(r"(?!\.)[\w.\- ]{1,200}(?<![. ])")
+_DOMAIN = re.compile(r"[\w-]+")
+_LONGEST = 200
 
 
 class RegistryError(Exception):
@@ -37,7 +38,7 @@ class DuplicateScenario(RegistryError, ValueError):
 
 
 class BadScenarioName(RegistryError, ValueError):
-    """A name that cannot be a folder's name, or that says another domain than its pack."""
+    """A name that cannot be typed, or that says another domain than its pack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +117,18 @@ def closest(word: str, names: Mapping[str, str]) -> str:
 
 def _check_name(entry: Entry) -> None:
     place = f"(at {_show(entry.place)})"
-    if not _NAME.fullmatch(entry.name):
+    name = entry.name
+    if not (0 < len(name) <= _LONGEST and name.isprintable() and name == name.strip()):
         raise BadScenarioName(
-            f"scenario name {entry.name!r} {place} cannot name a folder; use letters, digits, "
-            "'_', '-', '.' and at most 200 characters"
+            f"scenario name {name!r} {place} cannot be used: it has 1 to {_LONGEST} characters "
+            "that can be printed, no blank at either end"
         )
-    prefix = prefix_of(entry.name)
+    prefix = prefix_of(name)
+    if prefix and not _DOMAIN.fullmatch(prefix):
+        raise BadScenarioName(
+            f"scenario name {name!r} {place} begins with the domain {prefix!r}: a domain has only "
+            "letters, digits, '_' and '-'"
+        )
     if prefix and pack_of_module(entry.origin.module) and prefix != entry.domain:
         raise BadScenarioName(
             f"scenario {entry.name!r} {place} is in the pack {entry.domain!r}, so its name must "

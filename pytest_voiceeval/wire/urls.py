@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_voiceeval.wire.errors import ConnectFailed
 
 MASK = "***"
+HOSTS_FILE = Path("/etc/hosts")
 
 # User part (greedy: a raw "/" in a password puts the "@" into the path), then host, port and path.
 _PLACE = re.compile(r"(?P<user>.*@)?(?P<rest>(\[[^\]/]*\]|[^:/\[\]]*)(:[0-9]*)?(/.*)?)", re.DOTALL)
@@ -96,11 +98,30 @@ def _authority_problem(url: str) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL's host is this machine: `localhost` or a loopback address."""
-    host = (urlsplit(url).hostname or "").rstrip(".").lower()
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
+    """Whether a URL's host is this machine: `localhost`, a loopback address, or a name to which the
+    machine's own hosts file gives loopback addresses only. No name server is asked.
+    """
     try:
-        return ipaddress.ip_address(host).is_loopback
+        host = (urlsplit(url).hostname or "").rstrip(".").lower()
     except ValueError:
         return False
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    addresses = _addresses_in_hosts_file(host) or [host]
+    return all(map(_is_loopback_address, addresses))
+
+
+def _is_loopback_address(text: str) -> bool:
+    try:
+        return ipaddress.ip_address(text).is_loopback
+    except ValueError:
+        return False
+
+
+def _addresses_in_hosts_file(host: str) -> list[str]:
+    try:
+        lines = HOSTS_FILE.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    entries = [line.partition("#")[0].lower().split() for line in lines]
+    return [entry[0] for entry in entries if host in entry[1:]]

@@ -88,3 +88,11 @@ def test_help(capsys: pytest.CaptureFixture[str], arguments: list[str], words: l
         main(arguments)
     text = " ".join(capsys.readouterr().out.split())
     assert all(word in text for word in words)
+
+
+def test_data_that_are_not_there(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EVAL_DATA_ROOT", str(project / "nowhere"))
+    assert main(["list", "eva_airline"]) == 2
+    assert "EVAL_DATA_ROOT names no folder" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Run
+from tests.integration.packs import write_pack
 
 Results = Callable[[], list[dict[str, Any]]]
 
@@ -169,3 +170,14 @@ def test_the_time_limit_of_a_call(run: Run, results: Results) -> None:
     [line] = results()
     assert line["end_reason"] == "timeout"
     result.stdout.fnmatch_lines(["time limit reached before the agent ended the call; *"])
+
+
+def test_a_scenario_that_a_script_cannot_play_is_an_error_with_the_ways_out(
+    pytester: pytest.Pytester, run: Run, results: Callable[[], list[dict[str, Any]]]
+) -> None:
+    silent = "\n\nS0.reference_dialogue = None\n"
+    write_pack(pytester.path, ["apples"], extra=silent)
+    result = run("--domain", "shop")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["nothing_to_say: *has no reference dialogue*", "*--agent-url*"])
+    assert results()[0]["error"]["code"] == "nothing_to_say"

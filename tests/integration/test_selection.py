@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.integration.conftest import Run
@@ -366,3 +368,43 @@ def test_an_option_that_another_plugin_has_goes_by_its_long_name(
 def test_help_names_every_option_in_one_group(run: Run) -> None:
     result = run("--help")
     result.stdout.fnmatch_lines(["voice agent evaluation (voiceeval):", "*--domain=NAME*"])
+
+
+ODD = ["two words", "a/b", "../up", "x::y", "p[1]", "naïve", "50%"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_name_is_selected_by_its_id(pytester: pytest.Pytester, look: Run, name: str) -> None:
+    write_pack(pytester.path, ["plain", *ODD])
+    [line] = [x for x in look(f"shop::{name}", "-q").outlines if x.startswith("shop::")]
+    [again] = [x for x in look(line, "-q").outlines if x.startswith("shop::")]
+    assert again == line
+
+
+def test_odd_names_run_and_keep_their_files_in_the_folder_of_the_run(
+    pytester: pytest.Pytester, run: Run, results: Callable[[], list[dict[str, object]]]
+) -> None:
+    write_pack(pytester.path, ODD)
+    run("--domain", "shop", "-n", "2", "--junitxml", "j.xml").assert_outcomes(passed=len(ODD))
+    assert {line["scenario"] for line in results()} == {f"shop__{name}" for name in ODD}
+    folders = {path.name for path in (pytester.path / "out").iterdir() if path.is_dir()}
+    assert {line["artifacts"] for line in results()} == folders - {"bot_logs"}
+
+
+def test_data_that_are_not_there_are_a_usage_error(
+    pytester: pytest.Pytester, look: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, why in (("nowhere", "names no folder"), (".", "no data of eva_airline below")):
+        monkeypatch.setenv("EVAL_DATA_ROOT", str(pytester.path / folder))
+        result = look("--domain", "eva_airline")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"ERROR: eva_airline: *{why}*"])
+
+
+def test_a_folder_of_packs_that_is_not_there_is_a_usage_error(
+    pytester: pytest.Pytester, look: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VOICEEVAL_PACKS", str(pytester.path / "nowhere"))
+    result = look("--domain", "eva_airline")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*no folder of scenarios at *nowhere (named by VOICEEVAL_PACKS)*"])

@@ -15,7 +15,7 @@ from pytest_voiceeval.call.errors import CallerFailed
 from pytest_voiceeval.call.limits import CallLimits
 from pytest_voiceeval.call.listening import blaming_caller
 from pytest_voiceeval.call.llm_caller import LLMCaller
-from pytest_voiceeval.call.secret import Secret
+from pytest_voiceeval.wire.secret import Secret
 from tests.unit.call_llm.conftest import GREETING, CallerScenario
 from tests.unit.call_llm.provider import (
     Provider,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qsl, urlsplit
+
 MASK = "***"
 TELLING = 8
 """Characters of a secret's beginning that are masked wherever they stand."""
@@ -45,3 +47,8 @@ class Secret:
 
     def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
         raise TypeError("a secret is not pickled: let the other process read it for itself")
+
+
+def secrets_in_query(url: str) -> list[Secret]:
+    """Values of a URL's query parameters: any of them may be a key."""
+    return [Secret(value) for _, value in parse_qsl(urlsplit(url).query) if len(value) > 3]

@@ -1,0 +1,100 @@
+"""The state of an agent whose tools are its own: set and learnt by code of the user's.
+
+Such an agent need not know any message of ours. The call takes from it the conversation alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_voiceeval.call.errors import AgentStateFailed
+from pytest_voiceeval.scoring.db_hash import StateError, get_dict_hash
+from pytest_voiceeval.scoring.plain import decimal_number
+
+if TYPE_CHECKING:
+    from pytest_voiceeval.call.limits import CallLimits
+    from pytest_voiceeval.scenario.model import Scenario
+
+StateFunction = Callable[["Scenario", str], Any]
+"""Gets the scenario and the call's session id. It may be async, else it runs in a thread."""
+
+
+@dataclass(frozen=True)
+class StateProbe:
+    """How to set and to learn the agent's state in one call.
+
+    Attributes:
+        scenario: What the call is about.
+        session: The call's id, which is also what the agent's URL has for ``{session}``.
+        read_state: Returns the final state, a dictionary of JSON values.
+        set_state: Called before the agent is; None leaves its state as it is.
+        name: What errors call it, such as ``agent_state (conftest.py:12)``.
+    """
+
+    scenario: Scenario
+    session: str
+    read_state: StateFunction
+    set_state: StateFunction | None = None
+    name: str = "agent_state"
+
+    async def prepare(self, limits: CallLimits) -> None:
+        """Set the agent's state; the limit is ``state_prepare``.
+
+        Raises:
+            AgentStateFailed: It raised, or took too long.
+        """
+        if self.set_state is not None:
+            await self._ask("prepare of ", self.set_state, limits.state_prepare, "state_prepare")
+
+    async def read(self, limits: CallLimits) -> tuple[dict[str, Any], str]:
+        """The agent's state, as a copy in plain JSON, and its hash; the limit is ``state_read``.
+
+        Raises:
+            AgentStateFailed: It raised, took too long, or gave something else than a state.
+        """
+        state = await self._ask("", self.read_state, limits.state_read, "state_read")
+        return await asyncio.to_thread(self._checked, state)
+
+    async def _ask(self, step: str, function: StateFunction, seconds: float, limit: str) -> Any:
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                answer = await asyncio.to_thread(self._call, function)
+                return await answer if inspect.isawaitable(answer) else answer
+        except Exception as error:
+            if deadline.expired():
+                fault = f"was not through after {seconds:g} s ({limit})"
+            else:
+                fault = f"raised {type(error).__name__}{_place(error)}: {error}"
+            raise AgentStateFailed(f"{step}{self.name} {fault}") from error
+
+    def _call(self, function: StateFunction) -> Any:
+        return function(self.scenario, self.session)
+
+    def _checked(self, state: Any) -> tuple[dict[str, Any], str]:
+        if not isinstance(state, dict):
+            raise AgentStateFailed(
+                f"{self.name} gave {state!r:.80}, expected the agent's state as a dictionary, "
+                "such as {table: {key: record}}"
+            )
+        try:
+            digest = get_dict_hash(state)
+        except StateError as error:
+            raise AgentStateFailed(
+                f"{self.name} gave what is not JSON: at {error.path}: {error.problem}"
+            ) from error
+        # a copy: the user's own object may go on changing
+        copy: dict[str, Any] = json.loads(json.dumps(state, default=decimal_number))
+        return copy, digest
+
+
+def _place(error: Exception) -> str:
+    """Where in the user's code it was raised; empty if it never came to run."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return "" if frame.filename == __file__ else f" ({Path(frame.filename).name}:{frame.lineno})"
