@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_voiceeval.bots.endpoint import MANY_CALLS, BotCommandError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 Role = Literal["agent", "user"]
 
@@ -188,6 +188,7 @@ def stock_bot_command(
     fault: str | None = None,
     env: Mapping[str, str] | None = None,
     max_calls: int | None = None,
+    options: Sequence[str] = (),
 ) -> BotCommand:
     """Make the stock bot.
 
@@ -200,13 +201,13 @@ def stock_bot_command(
         env: variables to add.
         max_calls: calls it takes at once; by default 16, or 1 if it crashes, so that a crash is
             the outcome of one call.
+        options: more of its options, such as `--seed=7`.
     """
     if max_calls is None:
         max_calls = 1 if fault == "crashes" else MANY_CALLS
     argv = [sys.executable, "-m", "pytest_voiceeval.bots.stock", "--role", role]
     argv += ["--host", "127.0.0.1", "--port", "0", "--llm-url", llm_url, "--model", model]
-    if fault is not None:
-        argv += ["--fault", fault]
+    argv += [*options, *(["--fault", fault] if fault is not None else [])]
     name = f"stock {role} bot"
     return BotCommand(
         tuple(argv), role, name, log_path, env=env or {}, ready="line", max_calls=max_calls

@@ -17,7 +17,7 @@ import asyncio
 import gc
 import logging
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from loguru import logger
 
@@ -25,6 +25,8 @@ from pytest_voiceeval.bots.stock_config import BotConfig, ConfigError, parse_con
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pytest_voiceeval.wire.secret import Secret
 
 LOG_FORMAT = "{time:HH:mm:ss.SSS} {level: <7} {name}: {message}"
 """Short, because the last lines end up in failure texts."""
@@ -86,12 +88,34 @@ class _ToLoguru(logging.Handler):
         bound.opt(exception=record.exc_info).log(level, "{}", record.getMessage())
 
 
+class _Redacting:
+    """A stream without the secrets that an endpoint repeats in what it says of a request."""
+
+    def __init__(self, stream: TextIO, secrets: Sequence[Secret]) -> None:
+        self._stream = stream
+        self._secrets = secrets
+
+    def write(self, text: str) -> None:
+        for secret in self._secrets:
+            text = secret.redact(text)
+        self._stream.write(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
 def _start_log(config: BotConfig) -> None:
     logger.remove()
-    sinks: list[Any] = [sys.stderr, *filter(None, [config.log_file])]
-    for sink in sinks:
+    files = [] if config.log_file is None else [config.log_file.open("a", encoding="utf-8")]
+    for stream in (sys.stderr, *files):
         # Diagnosis would print the values of variables, keys and databases among them.
-        logger.add(sink, level=config.log_level, format=LOG_FORMAT, diagnose=False, backtrace=False)
+        logger.add(
+            _Redacting(stream, config.model.secrets),
+            level=config.log_level,
+            format=LOG_FORMAT,
+            diagnose=False,
+            backtrace=False,
+        )
     logging.basicConfig(handlers=[_ToLoguru()], level=logging.WARNING, force=True)
     logging.getLogger("pytest_voiceeval").setLevel(logging.INFO)
     logging.captureWarnings(capture=True)

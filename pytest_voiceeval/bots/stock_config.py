@@ -7,9 +7,12 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
+from pytest_voiceeval.bots.speech.config import SpeechConfig, SpeechError, read_speech
 from pytest_voiceeval.data.artifacts import load_yaml
+from pytest_voiceeval.wire.secret import Secret, secrets_in_query
+from pytest_voiceeval.wire.urls import is_loopback, mask_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +23,7 @@ CONFIG_VARIABLE = "SERVER_CONFIG_PATH"
 PORT_VARIABLE = "WEBSOCKET_PORT"
 ROLES = ("agent", "user")
 FAULTS = ("crashes", "garbage")
+MODALITIES = ("text", "audio")
 LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR")
 NO_KEY = "not-needed"
 """What an endpoint without authentication is given. Never OPENAI_API_KEY by itself: the key must
@@ -50,9 +54,10 @@ class ModelConfig:
         max_tokens: Most tokens of a reply.
         call_timeout: Seconds after which a function call is given up.
         tools: Whether the model may call tools.
+        offline: Whether a model beyond this machine is refused, and no proxy is used.
     """
 
-    url: str
+    url: str = field(repr=False)
     name: str = "default"
     api_key: str = field(default=NO_KEY, repr=False)
     temperature: float | None = None
@@ -61,10 +66,28 @@ class ModelConfig:
     max_tokens: int | None = None
     call_timeout: float = 10.0
     tools: bool = True
+    offline: bool = False
 
     def url_for(self, session: str) -> str:
-        """The base URL for one session."""
-        return self.url.replace("{session}", quote(session, safe=""))
+        """The base URL for one session, without a query."""
+        base = self.url.partition("?")[0].rstrip("/").removesuffix("/chat/completions")
+        return base.replace("{session}", quote(session, safe=""))
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Parameters of the URL, which go with every request."""
+        return dict(parse_qsl(urlsplit(self.url).query))
+
+    @property
+    def shown_url(self) -> str:
+        """The address as a message may show it."""
+        return mask_url(self.url)
+
+    @property
+    def secrets(self) -> list[Secret]:
+        """What no message may show: the key, and the values in the URL's query."""
+        key = [] if self.api_key == NO_KEY else [Secret(self.api_key)]
+        return [*key, *secrets_in_query(self.url)]
 
 
 @dataclass(frozen=True)
@@ -85,6 +108,7 @@ class BotConfig:
         log_level: Lowest level that is logged.
         log_file: File for the log, beside stderr.
         fault: None, or how it misbehaves: `crashes`, `garbage`.
+        speech: How it hears and speaks; None for text only.
     """
 
     model: ModelConfig
@@ -100,6 +124,7 @@ class BotConfig:
     log_level: str = "INFO"
     log_file: Path | None = None
     fault: str | None = None
+    speech: SpeechConfig | None = None
 
 
 def parse_config(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> BotConfig:
@@ -129,7 +154,19 @@ def parse_config(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -
         log_level=_log_level(options.log_level or file.get("server.log_level", str, "INFO")),
         log_file=_path(file.get("server.log_file", str, "")),
         fault=options.fault,
+        speech=_speech(file, environ) if options.modality == "audio" else None,
     )
+
+
+def _speech(file: _ConfigFile, environ: Mapping[str, str]) -> SpeechConfig:
+    """How the bot hears and speaks; its services are imported, so that a wrong one ends it here."""
+    try:
+        speech = read_speech(file, file.sections, environ)
+        for service in (speech.stt, speech.tts):
+            service.load()
+    except SpeechError as error:
+        raise ConfigError(f"{file.path or CONFIG_VARIABLE}: {error}") from error
+    return speech
 
 
 def _model(
@@ -138,9 +175,11 @@ def _model(
     url = options.llm_url or file.get("llm.base_url", str, "")
     if not url.startswith(("http://", "https://")):
         raise ConfigError(
-            f"the model's address must be an http(s) URL, got {url!r}; pass --llm-url URL or set "
-            f"llm.base_url in the file of {CONFIG_VARIABLE}"
+            f"the model's address must be an http(s) URL, got {mask_url(url)!r}; pass --llm-url "
+            f"URL or set llm.base_url in the file of {CONFIG_VARIABLE}"
         )
+    if options.offline and not is_loopback(url):
+        raise ConfigError(f"--offline: the model at {mask_url(url)} is not on this machine")
     return ModelConfig(
         url=url,
         name=options.model or file.get("llm.model", str, "default"),
@@ -151,6 +190,7 @@ def _model(
         max_tokens=_first(options.max_tokens, file.get("llm.max_new_tokens", int, None)),
         call_timeout=file.get("llm.function_call_timeout_secs", float, 10.0),
         tools=file.get("llm.enable_tool_calling", bool, default=True),
+        offline=options.offline,
     )
 
 
@@ -158,9 +198,9 @@ def _api_key(name: str | None, file: _ConfigFile, environ: Mapping[str, str]) ->
     if name is None:
         return file.get("llm.api_key", str, "") or NO_KEY
     key = environ.get(name)
-    if not key:
+    if not key or not key.strip():
         raise ConfigError(f"--api-key-name: the environment variable {name} is not set or empty")
-    return key
+    return key.strip()
 
 
 def _first(*values: T | None) -> T | None:
@@ -238,10 +278,11 @@ def _parser() -> argparse.ArgumentParser:
         prog="voiceeval bot",
         description="Serve a Pipecat bot over WebSocket, at /ws/SESSION and /ws.",
         epilog=f"{PORT_VARIABLE} is the default of --port; {CONFIG_VARIABLE} names a YAML file "
-        "with sections `llm` and `server`, which the command line overrules.",
+        "with sections `llm`, `server`, `stt`, `tts`, `vad`, `turn_taking`, `transport`, which the command line overrules.",
     )
     add = parser.add_argument
     add("--role", choices=ROLES, required=True, help="the part the bot plays")
+    add("--modality", choices=MODALITIES, default="text", help="what it answers in (%(default)s)")
     add("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     add("--port", type=_checked(int, 0, 65535), help="port to listen on (0: any)")
     add("--llm-url", metavar="URL", help="OpenAI-compatible API; may hold {session}")
@@ -253,6 +294,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--max-tokens", type=_checked(int, 1, 10**9))
     add("--session-ttl", type=_checked(float, 0, 10**9), default=900.0, metavar="SECONDS")
     add("--max-sessions", type=_checked(int, 1, 10**9), default=1000, metavar="N")
+    add("--offline", action="store_true", help="refuse a model beyond this machine")
     add("--log-level", choices=LOG_LEVELS, type=str.upper)
     add("--fault", choices=FAULTS, help="misbehave on purpose, to test a harness")
     return parser

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
-from openai import NOT_GIVEN
 from pipecat.frames.frames import (
     LLMRunFrame,
     OutputTransportMessageUrgentFrame,
@@ -30,17 +29,31 @@ from pipecat.services.openai.llm import OpenAILLMService
 from pipecat.transports.websocket.fastapi import FastAPIWebsocketParams, FastAPIWebsocketTransport
 from pipecat.turns.user_turn_strategies import ExternalUserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
+from pydantic import BaseModel
 
 from pytest_voiceeval.bots import handlers
 from pytest_voiceeval.bots.handlers_context import lasting_output
 from pytest_voiceeval.bots.stock_faults import Crash, GarbageSerializer
+from pytest_voiceeval.bots.stock_model import ModelService
+from pytest_voiceeval.bots.stock_voice import hearing_stages, transport_options, turns
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fastapi import WebSocket
     from openai import AsyncOpenAI
     from pipecat.processors.frame_processor import FrameProcessor
 
+    from pytest_voiceeval.bots.speech.config import SpeechConfig
     from pytest_voiceeval.bots.stock_config import BotConfig
+
+
+class ErrorMessage(BaseModel):
+    """RTVI's `error`, with room for keys of our own."""
+
+    label: str = "rtvi-ai"
+    type: str = "error"
+    data: dict[str, Any]
 
 
 class ServerMessages:
@@ -59,6 +72,11 @@ class ServerMessages:
             return
         await self.rtvi.send_server_message(data)
 
+    async def send_error(self, data: Mapping[str, Any]) -> None:
+        """Tell the client of an error, if there is one."""
+        if self.rtvi is not None:
+            await self.rtvi.push_transport_message(ErrorMessage(data=dict(data)))
+
 
 @dataclass
 class Session:
@@ -72,6 +90,7 @@ class Session:
         messages: How its tools reach the client.
         tools: The tools of the scenario, to be registered with each connection's model service.
         crash: Counts replies for the fault `crashes`.
+        speaks: Whether replies are spoken; it takes a voice and nobody who wants text.
     """
 
     id: str
@@ -81,12 +100,14 @@ class Session:
     messages: ServerMessages = field(default_factory=ServerMessages)
     tools: list[Any] = field(default_factory=list)
     crash: Crash = field(default_factory=Crash)
+    speaks: bool = False
 
     @classmethod
     def open(cls, id_: str, config: BotConfig) -> Session:
         """A session in which nothing has been said."""
         prompt: Any = {"role": config.system_role, "content": config.system_prompt}
-        return cls(id_, [prompt], LLMContext([copy.copy(prompt)]))
+        speaks = config.speech is not None
+        return cls(id_, [prompt], LLMContext([copy.copy(prompt)]), speaks=speaks)
 
     @property
     def untouched(self) -> bool:
@@ -123,33 +144,6 @@ class DirectRTVI(RTVIProcessor):
         await self._output.queue_frame(OutputTransportMessageUrgentFrame(message=message))
 
 
-class SharedClientLLMService(OpenAILLMService):
-    """Pipecat's service for OpenAI-compatible APIs, on the process's one HTTP client.
-
-    Pipecat makes a client per service and never closes it: 30 ms and some sockets a connection.
-    """
-
-    def __init__(self, client: AsyncOpenAI, **options: Any) -> None:
-        self._shared_client = client
-        super().__init__(**options)
-
-    def create_client(self, *_args: Any, **_options: Any) -> AsyncOpenAI:
-        """The given client; called by Pipecat's constructor."""
-        return self._shared_client
-
-    def build_chat_completion_params(self, params_from_context: Any) -> dict[str, Any]:
-        """The parameters of a request, with what is long about them as they are.
-
-        The client compares messages and tools with its types, piece by piece, which takes a fifth
-        of the bot's time; it sends `extra_body` unchanged.
-        """
-        params = super().build_chat_completion_params(params_from_context)
-        blank: dict[str, Any] = {"messages": [], "tools": NOT_GIVEN}
-        long = {key: params[key] for key in blank if isinstance(params.get(key), list)}
-        body = {**params.get("extra_body", {}), **long}
-        return params | {key: blank[key] for key in long} | {"extra_body": body}
-
-
 async def serve_connection(
     websocket: WebSocket, session: Session, config: BotConfig, client: AsyncOpenAI
 ) -> None:
@@ -162,7 +156,11 @@ async def serve_connection(
         client: The process's client for the model's API.
     """
     transport = FastAPIWebsocketTransport(
-        websocket, FastAPIWebsocketParams(serializer=_serializer(session, config))
+        websocket,
+        FastAPIWebsocketParams(
+            serializer=_serializer(session, config),
+            **(transport_options(config.speech) if config.speech else {}),
+        ),
     )
     worker = build_worker(transport, session, config, client)
 
@@ -174,7 +172,7 @@ async def serve_connection(
     await runner.add_workers(worker)
     session.messages.rtvi = worker.rtvi
     # Ahead of whatever the client sends: text that could be spoken is not reported until it is.
-    await worker.queue_frame(lasting_output(skip_tts=True))
+    await worker.queue_frame(lasting_output(skip_tts=not session.speaks))
     try:
         await runner.run()
     finally:
@@ -184,7 +182,7 @@ async def serve_connection(
 def build_worker(
     transport: FastAPIWebsocketTransport, session: Session, config: BotConfig, client: AsyncOpenAI
 ) -> PipelineWorker:
-    """Assemble the pipeline. Text only: its stages for speech would go into the list below.
+    """Assemble the pipeline, with stages that hear and speak if the bot has a voice.
 
     Args:
         transport: The client's transport.
@@ -196,13 +194,10 @@ def build_worker(
     handlers.register_schema_tools_to_llm(
         llm, session.context, session.tools, keep_existing_tools=False
     )
-    user, assistant = LLMContextAggregatorPair(
-        session.context,
-        # Turns come as text; the default strategies would load a turn detection model.
-        user_params=LLMUserAggregatorParams(user_turn_strategies=ExternalUserTurnStrategies()),
-    )
-    # The text processor cuts the reply into the sentences that clients get as `bot-output`.
-    stages = [transport.input(), user, llm, LLMTextProcessor(), transport.output(), assistant]
+    hearing, turns, speaking = _voice(config.speech)
+    user, assistant = LLMContextAggregatorPair(session.context, user_params=turns)
+    stages = [*hearing, user, llm, speaking]
+    stages = [transport.input(), *stages, transport.output(), assistant]
     worker = PipelineWorker(
         Pipeline(stages),
         params=PipelineParams(
@@ -221,9 +216,19 @@ def build_worker(
     return worker
 
 
-def _model_service(
-    session: Session, config: BotConfig, client: AsyncOpenAI
-) -> SharedClientLLMService:
+def _voice(
+    speech: SpeechConfig | None,
+) -> tuple[list[FrameProcessor], LLMUserAggregatorParams, FrameProcessor]:
+    """What hears, how turns are told apart, and what speaks or cuts replies into sentences."""
+    if speech is not None:
+        return hearing_stages(speech), turns(speech), speech.tts.make()
+    # Turns come as text; the default strategies would load a turn detection model.
+    params = LLMUserAggregatorParams(user_turn_strategies=ExternalUserTurnStrategies())
+    # clients get the sentences as `bot-output`
+    return [], params, LLMTextProcessor()
+
+
+def _model_service(session: Session, config: BotConfig, client: AsyncOpenAI) -> ModelService:
     model = config.model
     given: dict[str, Any] = {
         "temperature": model.temperature,
@@ -232,8 +237,10 @@ def _model_service(
         "max_completion_tokens": model.max_tokens,
     }
     settings = {key: value for key, value in given.items() if value is not None}
-    return SharedClientLLMService(
+    return ModelService(
         client.with_options(base_url=model.url_for(session.id)),
+        model,
+        session.messages,
         settings=OpenAILLMService.Settings(model=model.name, **settings),
         function_call_timeout_secs=model.call_timeout,
         # Calls of one reply start in their order. One after another would be safer, but then
@@ -271,19 +278,23 @@ def _install_handlers(  # noqa: PLR0917 - the parts of one pipeline
             handlers.create_get_scenario_summary_action(task_ref, session.shared_state),
             handlers.create_apply_initialization_action(session.shared_state),
             handlers.create_apply_sync_delta_action(session.shared_state),
-            _text_only(handlers.create_configure_output_action(task_ref)),
+            _remembered(handlers.create_configure_output_action(task_ref), session, config),
         ],
     )
 
 
-def _text_only(action: handlers.ClientMessageHandler) -> handlers.ClientMessageHandler:
-    """`configure_output` of a bot without a voice: silence is granted, speech refused."""
+def _remembered(
+    action: handlers.ClientMessageHandler, session: Session, config: BotConfig
+) -> handlers.ClientMessageHandler:
+    """`configure_output` that holds for the session; a bot without a voice refuses to speak."""
     message_type, configure = action
 
     async def handler(rtvi: Any, arguments: dict[str, Any]) -> Any:
-        if arguments.get("audio") is True:
+        if arguments.get("audio") is True and config.speech is None:
             raise handlers.ControlMessageError("this bot has no voice, it answers in text only")
-        return await configure(rtvi, arguments)
+        answer = await configure(rtvi, arguments)
+        session.speaks = arguments["audio"]
+        return answer
 
     return (message_type, handler)
 

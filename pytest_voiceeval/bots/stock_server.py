@@ -46,9 +46,14 @@ def build_app(config: BotConfig) -> FastAPI:
     """
     client = AsyncOpenAI(
         api_key=config.model.api_key,
-        base_url=config.model.url,
-        # a model on this machine is not behind the proxy that the environment may name
-        http_client=DefaultAsyncHttpxClient(trust_env=not is_loopback(config.model.url)),
+        base_url=config.model.url_for(DEFAULT_SESSION),
+        default_query=config.model.query,
+        http_client=DefaultAsyncHttpxClient(
+            # a model on this machine is not behind the proxy that the environment may name
+            trust_env=not is_loopback(config.model.url),
+            # keys are sent to the given address only, wherever it points
+            follow_redirects=False,
+        ),
     )
     store = SessionStore(
         lambda id_: Session.open(id_, config), ttl=config.session_ttl, limit=config.max_sessions

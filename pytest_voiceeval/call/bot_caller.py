@@ -19,6 +19,7 @@ from pytest_voiceeval.call.limits import CallLimits
 from pytest_voiceeval.call.listening import hear_out
 from pytest_voiceeval.call.peer import Peer
 from pytest_voiceeval.call.pulls import Pulled, Wanted, as_record, pull
+from pytest_voiceeval.call.result import SideRecord
 from pytest_voiceeval.call.setup import side_setup
 from pytest_voiceeval.call.tool_calls import merge_tool_calls
 from pytest_voiceeval.call.turns import TurnCollector
@@ -121,6 +122,17 @@ class BotCaller:
             record=record,
             tool_calls=merge_tool_calls("user", record.context, self._peer.ledger),
             warnings=(*pulled.notes, *errors, *self._peer.warnings),
+        )
+
+    def so_far(self) -> CallerSide:
+        """What its events told: tokens and model runs."""
+        ledger = self._peer.ledger
+        return CallerSide(
+            SideRecord(
+                tokens=ledger.tokens,
+                model_runs=ledger.model_runs,
+                uncounted_runs=ledger.uncounted_runs,
+            )
         )
 
     async def close(self) -> None:

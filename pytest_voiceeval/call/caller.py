@@ -69,6 +69,14 @@ class KeepsEvents(Protocol):
         """Its events so far."""
 
 
+@runtime_checkable
+class KeepsAccount(Protocol):
+    """A caller that can report its side at any time, also after a failure: what it cost is due."""
+
+    def so_far(self) -> CallerSide:
+        """What is known without asking anybody."""
+
+
 class ScriptedCaller:
     """Says the user's turns of a dialogue in order, then a goodbye once, then hangs up.
 

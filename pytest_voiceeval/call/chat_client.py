@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from pytest_voiceeval.call.caller_model import CallerModel
 from pytest_voiceeval.call.caller_stats import CallerStats, Handled
 from pytest_voiceeval.call.chat_answer import read_answer, read_text
 from pytest_voiceeval.call.chat_faults import ChatError, cut, status_fault
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
     from aiohttp import ClientSession
     from tenacity import RetryCallState
+
+    from pytest_voiceeval.call.caller_model import CallerModel
 
     Json = dict[str, Any]
     Compose = Callable[[bool], Sequence[Json]]

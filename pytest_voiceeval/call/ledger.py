@@ -81,6 +81,11 @@ class Ledger:
         """Model calls: usage reports if there are any, else the runs the events showed."""
         return len(self._usage) or self._runs_seen
 
+    @property
+    def uncounted_runs(self) -> int:
+        """Model runs the events showed beyond those whose usage was reported."""
+        return max(0, self._runs_seen - len(self._usage))
+
     def _error(self, data: Any) -> str | None:
         text, fatal = error_text(data)
         if not fatal:

@@ -116,9 +116,13 @@ class LLMCaller:
 
     async def read_out(self, *, include_db: bool) -> CallerSide:  # noqa: ARG002 - it has none
         """Report what the model was told and said, and what it cost."""
+        return self.so_far()
+
+    def so_far(self) -> CallerSide:
+        """The same, at any time."""
         meter = self._client.meter
         record = SideRecord(
-            context=tuple(self._context),
+            context=tuple(self._context) or None,
             actions=(),
             tokens=meter.tokens,
             model_runs=meter.answers,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pytest_voiceeval.call.caller import KeepsEvents
+from pytest_voiceeval.call.caller import KeepsAccount, KeepsEvents
 from pytest_voiceeval.call.result import (
     AGENT_FAULTS,
     Conversation,
@@ -62,6 +62,7 @@ class Minutes:
         self._taps: dict[Side, Tap] = {"agent": agent.ledger.tap}
         if isinstance(caller, KeepsEvents):
             self._taps["user"] = caller.tap
+        self._account = caller if isinstance(caller, KeepsAccount) else None
         self._began = time.monotonic()
         self._end: tuple[EndReason, str] | None = None
         self._started = 0.0
@@ -130,9 +131,14 @@ class Minutes:
         """Everything measured until now."""
         reason, detail = self._end or (None, "")
         ledger = self._peer.ledger
-        agent = self.agent or SideRecord(tokens=ledger.tokens, model_runs=ledger.model_runs)
+        agent = self.agent or SideRecord(
+            tokens=ledger.tokens,
+            model_runs=ledger.model_runs,
+            uncounted_runs=ledger.uncounted_runs,
+        )
+        caller = self._caller_side()
         calls = merge_tool_calls("agent", agent.context, ledger)
-        calls += self.caller.tool_calls if self.caller else ()
+        calls += caller.tool_calls if caller else ()
         ended = self._ended or time.monotonic()
         return Conversation(
             scenario=self._scenario.name,
@@ -142,7 +148,7 @@ class Minutes:
             transcript=self.transcript,
             tool_calls=tuple(sorted(calls, key=lambda call: call.turn)),
             agent=agent,
-            user=self.caller.record if self.caller else None,
+            user=caller.record if caller else None,
             final_responses=tuple(ledger.final_responses),
             latencies=self._latencies(),
             agent_turns=self.completed_turns,
@@ -150,10 +156,17 @@ class Minutes:
             started_at=self._started_at,
             expected_hash=self.expected_hash,
             process_exit=self.process_exit,
-            warnings=tuple(dict.fromkeys([*self.warnings, *self._noted_errors()])),
+            warnings=tuple(dict.fromkeys([*self.warnings, *self._noted_errors(caller)])),
             events=self._events(),
             elapsed=time.monotonic() - self._began,
         )
+
+    def _caller_side(self) -> CallerSide | None:
+        """What the caller reported; of one that was not read out, what it is known to have used."""
+        if self.caller is not None or self._account is None:
+            return self.caller
+        so_far = self._account.so_far()
+        return so_far if so_far.record.model_runs else None
 
     def _events(self) -> tuple[WireEvent, ...]:
         events = [
@@ -163,12 +176,12 @@ class Minutes:
         ]
         return tuple(sorted(events, key=lambda event: event.at))
 
-    def _noted_errors(self) -> list[str]:
+    def _noted_errors(self, caller: CallerSide | None) -> list[str]:
         errors = [f"the agent reported an error: {text}" for text in self._peer.ledger.errors]
         unlogged = [
             f"{tap.dropped} late events of the {side}'s bot were not kept for the log"
             for side, tap in self._taps.items()
             if tap.dropped
         ]
-        caller = self.caller.warnings if self.caller else ()
-        return [*errors, *unlogged, *self._peer.warnings, *caller]
+        of_caller = caller.warnings if caller else ()
+        return [*errors, *unlogged, *self._peer.warnings, *of_caller]

@@ -76,6 +76,33 @@ class PriceTable:
         return None if price is None or tokens is None else price.cost(tokens)
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What the models of one call cost.
+
+    Attributes:
+        sides: Dollars by side, such as ``agent`` and ``user``; None where that is unknown.
+        models: Names of the models that were asked on behalf of a side, as far as they are known.
+        as_of: Day of the oldest price in it, None if there is none in it.
+    """
+
+    sides: Mapping[str, float | None]
+    models: Mapping[str, str]
+    as_of: date | None = None
+
+    @property
+    def total(self) -> float | None:
+        """Dollars of all sides, None if one of them is unknown."""
+        return total(self.sides.values())
+
+    def plus(self, other: Cost) -> Cost:
+        """This and another, as when a call that was held is judged as well."""
+        days = [day for day in (self.as_of, other.as_of) if day is not None]
+        return Cost(
+            {**self.sides, **other.sides}, {**self.models, **other.models}, min(days, default=None)
+        )
+
+
 def load_price_table(*own: Path) -> PriceTable:
     """Read the shipped table and the user's own, which come first in the order given.
 

@@ -72,6 +72,7 @@ def as_record(pulled: Pulled, peer: Peer) -> SideRecord:
         db=pulled.db,
         tokens=peer.ledger.tokens,
         model_runs=peer.ledger.model_runs,
+        uncounted_runs=peer.ledger.uncounted_runs,
     )
 
 

@@ -33,7 +33,7 @@ async def finish_calls(agent: Peer, turn: TurnCollector, minutes: Minutes) -> No
                 turn.feed(event)
     except WireError as error:
         minutes.warnings.append(f"while waiting for function calls to end: {error}")
-    if turn.open_calls:
+    if turn.open_calls and (agent.lost is None or minutes.agent_failed):  # it did not hang up
         minutes.warnings.append(
             f"{turn.open_calls} function call(s) unfinished {seconds:g} s after the end (tool_wait)"
         )

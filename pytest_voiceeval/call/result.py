@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_voiceeval.call.prices import Cost
     from pytest_voiceeval.scoring.db_diff import Change
     from pytest_voiceeval.scoring.explain import FieldDifference
     from pytest_voiceeval.scoring.signals import SuccessSignal
@@ -147,6 +148,7 @@ class SideRecord:
         db: The database itself, None unless asked for and sent.
         tokens: None if it never reported usage.
         model_runs: Model calls: usage reports, else the runs its events showed.
+        uncounted_runs: Runs its events showed beyond those it reported usage of.
     """
 
     context: tuple[Record, ...] | None = None
@@ -155,6 +157,7 @@ class SideRecord:
     db: Any = None
     tokens: Tokens | None = None
     model_runs: int = 0
+    uncounted_runs: int = 0
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,7 @@ class Conversation:
         warnings: What looked odd and changed no verdict.
         events: What the bots sent, by time.
         elapsed: Seconds the whole call took, set-up and read-outs included.
+        cost: What its models cost, None as long as nobody has worked it out.
     """
 
     scenario: str
@@ -200,6 +204,7 @@ class Conversation:
     warnings: tuple[str, ...] = ()
     events: tuple[WireEvent, ...] = ()
     elapsed: float = 0.0
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True)

@@ -243,6 +243,7 @@ class _Call:
         """What a lost connection means for the call."""
         if not lost.by_peer:
             return ProtocolFailed(f"the agent broke the protocol: {lost}")
+        self._minutes.stop_clock()
         exit_ = self._minutes.process_exit = await self._how_it_ended(lost)
         if exit_ is not None and killed_from_outside(exit_):
             return bot_killed("agent", exit_)

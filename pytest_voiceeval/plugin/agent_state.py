@@ -64,7 +64,9 @@ def agent_state_of(value: Any, base: Path) -> AgentState | None:
     if not callable(value) or isinstance(value, type):
         raise AgentStateFailed(f"the fixture 'agent_state' gave {value!r:.80}; {EXPECTED}")
     if prepare is not None and not callable(prepare):
-        raise AgentStateFailed(f"the fixture 'agent_state': its prepare is {prepare!r:.80}, no method")
+        raise AgentStateFailed(
+            f"the fixture 'agent_state': its prepare is {prepare!r:.80}, no method"
+        )
     return AgentState(value, prepare, f"agent_state ({_place(value, base)})")
 
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from pytest_voiceeval.bots.command import Role
     from pytest_voiceeval.call.caller_model import CallerModel
+    from pytest_voiceeval.call.state_probe import StateProbe
     from pytest_voiceeval.plugin.agent_state import AgentState
+    from pytest_voiceeval.plugin.cost import Till
     from pytest_voiceeval.plugin.dialogues import Script
     from pytest_voiceeval.plugin.held import HeldBots
     from pytest_voiceeval.plugin.lines import Line, Source
@@ -41,6 +43,7 @@ class Job:
         held_back: Why it could not run ahead of its item, None if it could.
         include_db: The final database is read whatever its hash, for code that looks at it.
         state: How the agent's state is learnt, None to ask the agent.
+        till: Tells what the call costs, and whether the run can afford it.
     """
 
     scenario: Scenario
@@ -51,6 +54,7 @@ class Job:
     bots: HeldBots
     include_db: bool
     nodeid: str
+    till: Till
     held_back: str | None = None
     state: AgentState | None = None
 
@@ -92,8 +96,12 @@ async def connected(job: Job, script: Script, folder: Path) -> AsyncIterator[Cal
                 single_connection=job.settings.single_connection,
                 call_dir=_told(folder, line),
                 include_db=job.include_db,
-                state=job.state and job.state.for_call(job.scenario, job.session),
+                state=_probe(job),
             )
+
+
+def _probe(job: Job) -> StateProbe | None:
+    return None if job.state is None else job.state.for_call(job.scenario, job.session)
 
 
 @asynccontextmanager

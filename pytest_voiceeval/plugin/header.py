@@ -19,6 +19,10 @@ def header(config: pytest.Config, selection: Selection) -> list[str]:
     """One line per domain, and one about the agent."""
     lines = [_domain(domain, len(names)) for domain, names in selection.by_domain.items()]
     lines.append(f"agent: {_agent(config)}")
+    probe = root_override(config, "agent_state")
+    if probe is not None:
+        lines.append(f"state: the fixture agent_state in {probe.shown(config)}")
+    lines += _models(read_settings(config))
     collecting = config.pluginmanager.get_plugin(COLLECTING)
     if collecting is not None and not collecting.packaged:
         lines.append("paths were given: the scenarios are called by the tests there alone")
@@ -57,6 +61,20 @@ def _agent(config: pytest.Config) -> str:
     return f"{_by_settings(read_settings(config))} ({options[0]} beats {where})"
 
 
+def _models(settings: Settings) -> list[str]:
+    """The model that calls, what all models may cost, and that nothing else is connected to."""
+    from pytest_voiceeval.wire.urls import mask_url
+
+    lines = []
+    if settings.caller_url is not None:
+        lines.append(f"caller: model {settings.caller_model} at {mask_url(settings.caller_url)}")
+    if settings.models.max_cost is not None:
+        lines.append(f"cost limit: ${settings.models.max_cost:g}")
+    if settings.models.offline:
+        lines.append("offline: nothing beyond this machine is connected to")
+    return lines
+
+
 def _by_settings(settings: Settings) -> str:
     from pytest_voiceeval.report.redact import redact_text
     from pytest_voiceeval.wire.urls import mask_url
@@ -65,5 +83,7 @@ def _by_settings(settings: Settings) -> str:
         return ", ".join(mask_url(url) for url in settings.agent_url)
     if settings.agent_cmd:
         return redact_text(settings.agent_cmd)
+    if settings.agent_model is not None:
+        return f"stock bot, model {settings.agent_model.model} at {settings.agent_model.shown_url}"
     fault = f", fault {settings.agent_fault}" if settings.agent_fault else ""
     return f"stock bot, scripted model{fault}"

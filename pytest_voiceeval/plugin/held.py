@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_voiceeval.bots.slot import BotSlot
     from pytest_voiceeval.plugin.engine import Engine
     from pytest_voiceeval.plugin.lines import Source
+    from pytest_voiceeval.plugin.model_agent import AgentModel
     from pytest_voiceeval.plugin.options import Settings
     from pytest_voiceeval.plugin.output import RunOutput
 
@@ -41,6 +42,7 @@ class HeldBots:
         self.turns = Turns(self.shared_folder)
         # bots that were given the scripted model, with the session they always use, if any
         self._scripted: dict[Source, str | None] = {}
+        self._modelled: dict[Source, AgentModel] = {}
 
     @property
     def model(self) -> ScriptedModel:
@@ -65,8 +67,12 @@ class HeldBots:
             return self._roomy(parse_bot_urls(settings.agent_url, "--agent-url"))
         if settings.agent_cmd is not None:
             return self._commanded(settings.agent_cmd, "agent")
-        slot = self._slot(self._stock_agent())
-        self._scripted[slot] = None
+        model = settings.agent_model
+        slot = self._slot(self._stock_agent() if model is None else self._model_agent(model))
+        if model is None:
+            self._scripted[slot] = None
+        else:
+            self._modelled[slot] = model
         return slot
 
     def caller(self) -> Any:
@@ -103,10 +109,19 @@ class HeldBots:
         """Whether it is the stock agent, all of whose state is ours."""
         return source in self._scripted and self._scripted[source] is None
 
+    def model_of(self, source: Source) -> AgentModel | None:
+        """The language model of the user's that a bot of ours was given, if any."""
+        return self._modelled.get(source)
+
     @property
     def _many(self) -> int:
         """Calls of a bot that keeps calls apart: `--voice-concurrency` may ask for more."""
         return max(MANY_CALLS, self._settings.voice_concurrency or 0)
+
+    @property
+    def _everywhere(self) -> tuple[str, ...]:
+        """Options of every stock bot of this run."""
+        return ("--offline",) if self._settings.models.offline else ()
 
     def _roomy(self, bots: list[Bot]) -> list[Bot]:
         """Bots of URLs, which cannot say how many calls they take."""
@@ -118,6 +133,7 @@ class HeldBots:
         return self._engine.hold(BotSlot(command))
 
     def _stock_agent(self) -> BotCommand:
+        """The stock bot with the scripted model."""
         from pytest_voiceeval.bots.command import stock_bot_command
 
         fault = self._settings.agent_fault
@@ -128,6 +144,22 @@ class HeldBots:
             fault=fault if fault in PROCESS_FAULTS else None,
             env=_environment(self._output),
             max_calls=1 if fault == "crashes" else self._many,
+            options=self._everywhere,
+        )
+
+    def _model_agent(self, model: AgentModel) -> BotCommand:
+        """The stock bot with a model of the user's."""
+        from pytest_voiceeval.bots.command import stock_bot_command
+
+        model.require_key()
+        return stock_bot_command(
+            "agent",
+            llm_url=model.url,
+            model=model.model,
+            log_path=self._output.bot_log("agent"),
+            env=_environment(self._output),
+            max_calls=self._many,
+            options=(*model.bot_options, *self._everywhere),
         )
 
     def _commanded(self, text: str, role: Role) -> BotSlot:

@@ -34,4 +34,5 @@ def caller_model_of(settings: Settings, shared: Path | None = None) -> CallerMod
         max_tokens=settings.caller_max_tokens,
         rpm=settings.caller_rpm,
         rpm_dir=shared,
+        offline=settings.models.offline,
     )

@@ -7,7 +7,7 @@ fixtures are applied by `runtime.settings_for`; this module covers the rest.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_voiceeval.plugin.audio_options import AudioSettings
     from pytest_voiceeval.plugin.judge_options import JudgeSettings
+    from pytest_voiceeval.plugin.model_agent import AgentModel
     from pytest_voiceeval.plugin.model_options import ModelSettings
 
 GROUP = "voiceeval"
@@ -175,6 +176,7 @@ OPTIONS: tuple[Option, ...] = (
 NAMING_A_BOT = (
     "voiceeval_agent_url",
     "voiceeval_agent_cmd",
+    "voiceeval_agent_model",
     "voiceeval_agent_fault",
     "voiceeval_user_url",
     "voiceeval_user_cmd",
@@ -183,7 +185,7 @@ NAMING_A_BOT = (
 """Options that say which bot to call; on the command line they beat the bot fixtures."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Settings:
     """What one run was asked to do. Paths are absolute, durations in seconds."""
 
@@ -212,10 +214,16 @@ class Settings:
     audio: AudioSettings
     judge: JudgeSettings
 
+    def __repr__(self) -> str:
+        """Without the secrets that addresses and commands may hold: tracebacks show variables."""
+        from pytest_voiceeval.report.redact import redact_value
+
+        return f"Settings({redact_value(asdict(self))!r})"
+
     @property
-    def names_an_agent(self) -> bool:
-        """Whether the user named an agent, so that the stock one is not used."""
-        return bool(self.agent_url or self.agent_cmd)
+    def agent_model(self) -> AgentModel | None:
+        """The language model that the stock agent is, None for the scripted one."""
+        return self.models.agent
 
 
 def add_options(parser: pytest.Parser) -> None:

@@ -29,7 +29,7 @@ FIXTURES = (*FOR_THE_RUN, "voice_scenario", "call")
 OUR_MODULE = "pytest_voiceeval.plugin.fixtures"
 
 _OPTIONS_OF = {
-    "agent_bot": ("agent_url", "agent_cmd", "agent_fault"),
+    "agent_bot": ("agent_url", "agent_cmd", "agent_model", "agent_fault"),
     "caller_bot": ("user_url", "user_cmd", "caller_url"),
 }
 

@@ -98,8 +98,10 @@ def _authority_problem(url: str) -> str:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL's host is this machine: `localhost`, a loopback address, or a name to which the
-    machine's own hosts file gives loopback addresses only. No name server is asked.
+    """Whether a URL's host is this machine, which no name server is asked.
+
+    It is `localhost`, a loopback address, or a name to which the machine's own hosts file gives
+    loopback addresses only.
     """
     try:
         host = (urlsplit(url).hostname or "").rstrip(".").lower()

@@ -1,0 +1,207 @@
+"""What a bot with a voice is made of, and the keys of its configuration file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SPEAKING = {
+    "tones": "pytest_voiceeval.bots.speech.tone_services.ToneTTSService",
+    "espeak": "pytest_voiceeval.bots.speech.espeak.EspeakTTSService",
+    "openai": "pipecat.services.openai.tts.OpenAITTSService",
+    "elevenlabs": "pipecat.services.elevenlabs.tts.ElevenLabsTTSService",
+    "cartesia": "pipecat.services.cartesia.tts.CartesiaTTSService",
+    "deepgram": "pipecat.services.deepgram.tts.DeepgramTTSService",
+    "piper": "pipecat.services.piper.tts.PiperTTSService",
+    "riva": "pipecat.services.nvidia.tts.NvidiaTTSService",
+}
+"""`tts.type` to the class that speaks."""
+
+HEARING = {
+    "tones": "pytest_voiceeval.bots.speech.tone_services.ToneSTTService",
+    "openai": "pipecat.services.openai.stt.OpenAISTTService",
+    "deepgram": "pipecat.services.deepgram.stt.DeepgramSTTService",
+    "whisper": "pipecat.services.whisper.stt.WhisperSTTService",
+    "riva": "pipecat.services.nvidia.stt.NvidiaSTTService",
+}
+"""`stt.type` to the class that hears."""
+
+DETECTING = ("sound", "silero")
+"""`vad.type`."""
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+class SpeechError(ValueError):
+    """A bot cannot speak or hear like this; the text names the key at fault."""
+
+
+class Keys(Protocol):
+    """Reads keys of a configuration file, `section.name`, and complains about wrong types."""
+
+    def get(self, key: str, kind: type, default: Any = None) -> Any:
+        """The value, or the default where the key is absent or null."""
+
+
+@dataclass(frozen=True)
+class ServiceConfig:
+    """One service of Pipecat's, or ours.
+
+    Attributes:
+        section: `stt` or `tts`.
+        path: Dotted path of its class.
+        arguments: What it is made with; may hold keys, so it is not shown.
+    """
+
+    section: str
+    path: str
+    arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def load(self) -> Callable[..., Any]:
+        """Import the class.
+
+        Raises:
+            SpeechError: There is no such class, or a package that it needs is not installed.
+        """
+        import importlib
+
+        module, _, name = self.path.rpartition(".")
+        try:
+            loaded: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        except Exception as error:  # importing somebody else's code
+            raise SpeechError(f"{self.section}: no class {self.path}: {error}") from error
+        return loaded
+
+    def make(self) -> Any:
+        """Make the service.
+
+        Raises:
+            SpeechError: See `load`; or the class does not take the arguments.
+        """
+        try:
+            return self.load()(**self.arguments)
+        except SpeechError:
+            raise
+        except Exception as error:
+            kind = type(error).__name__  # its text may repeat a key
+            detail = f": {error}" if isinstance(error, TypeError) else ""
+            raise SpeechError(
+                f"{self.section}: {self.path} cannot be made with "
+                f"{', '.join(self.arguments) or 'no arguments'}: {kind}{detail}"
+            ) from error
+
+
+@dataclass(frozen=True)
+class SpeechConfig:
+    """How a bot hears, speaks, and tells when it is its turn. Durations in seconds.
+
+    Attributes:
+        stt: What hears.
+        tts: What speaks.
+        vad: `sound` (loudness) or `silero` (a model for speech).
+        vad_params: `confidence`, `start_secs`, `stop_secs`, `min_volume` as far as given.
+        speech_timeout: How long the other side is silent before its turn counts as over.
+        chunks: How many 10 ms of sound leave in one frame.
+    """
+
+    stt: ServiceConfig = ServiceConfig("stt", HEARING["tones"])
+    tts: ServiceConfig = ServiceConfig("tts", SPEAKING["tones"])
+    vad: str = "sound"
+    vad_params: Mapping[str, float] = field(default_factory=dict)
+    speech_timeout: float = 0.4
+    chunks: int = 4
+
+
+def read_speech(
+    file: Keys, sections: Mapping[str, Any], environ: Mapping[str, str] = os.environ
+) -> SpeechConfig:
+    """Read the sections `stt`, `tts`, `vad`, `turn_taking` and `transport` of a file.
+
+    Args:
+        file: Reads single keys.
+        sections: The file as it was parsed.
+        environ: Where `${NAME}` in a value comes from.
+
+    Raises:
+        SpeechError: A key cannot be used.
+    """
+    vad = file.get("vad.type", str, "sound" if _hears_tones(sections) else "silero")
+    if vad not in DETECTING:
+        raise SpeechError(f"vad.type {vad!r} is none of {', '.join(DETECTING)}")
+    numbers = ("confidence", "start_secs", "stop_secs", "min_volume")
+    params = {name: file.get(f"vad.{name}", float) for name in numbers}
+    chunks = file.get("transport.audio_out_10ms_chunks", int, 4)
+    timeout = file.get("turn_taking.speech_timeout", float, 0.4)
+    if chunks < 1 or not timeout >= 0:
+        raise SpeechError(
+            "transport.audio_out_10ms_chunks must be 1 or more and turn_taking.speech_timeout 0 or "
+            f"more, got {chunks} and {timeout}"
+        )
+    return SpeechConfig(
+        stt=_service("stt", HEARING, sections, environ),
+        tts=_service("tts", SPEAKING, sections, environ),
+        vad=vad,
+        vad_params={name: value for name, value in params.items() if value is not None},
+        speech_timeout=timeout,
+        chunks=chunks,
+    )
+
+
+def _hears_tones(sections: Mapping[str, Any]) -> bool:
+    section = sections.get("stt") or {}
+    if not isinstance(section, Mapping) or "class" in section:
+        return False
+    return bool(section.get("type", "tones") == "tones")
+
+
+def _service(
+    name: str,
+    table: Mapping[str, str],
+    sections: Mapping[str, Any],
+    environ: Mapping[str, str],
+) -> ServiceConfig:
+    """`type:` of the table or `class:` any dotted path; every other key is an argument."""
+    section = sections.get(name) or {}
+    if not isinstance(section, Mapping):
+        raise SpeechError(f"`{name}` must be a section of keys")
+    arguments = {key: value for key, value in section.items() if key not in {"type", "class"}}
+    kind, path = section.get("type"), section.get("class")
+    if kind is not None and path is not None:
+        raise SpeechError(f"{name}: `type` and `class` both name the service: give one")
+    if path is None:
+        path = table.get(kind or "tones")
+    if path is None:
+        raise SpeechError(
+            f"{name}.type {kind!r} is none of {', '.join(table)}; name any other service with "
+            f"{name}.class: package.module.ClassName"
+        )
+    if not isinstance(path, str) or "." not in path:
+        raise SpeechError(f"{name}.class must be a dotted path such as package.module.ClassName")
+    expand = _expander(name, environ)
+    return ServiceConfig(name, path, {key: expand(value) for key, value in arguments.items()})
+
+
+def _expander(section: str, environ: Mapping[str, str]) -> Callable[[Any], Any]:
+    """Put environment variables where a value says `${NAME}`, however deep."""
+
+    def variable(found: re.Match[str]) -> str:
+        if found[1] not in environ:
+            raise SpeechError(f"{section}: the environment variable {found[1]} is not set")
+        return environ[found[1]]
+
+    def expand(value: Any) -> Any:
+        if isinstance(value, str):
+            return _VARIABLE.sub(variable, value)
+        if isinstance(value, Mapping):
+            return {key: expand(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [expand(item) for item in value]
+        return value
+
+    return expand

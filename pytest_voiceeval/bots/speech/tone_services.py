@@ -1,0 +1,135 @@
+"""Pipecat services that speak and hear in tones, and a detector that hears any sound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from loguru import logger
+from pipecat.audio.vad.vad_analyzer import VADAnalyzer, VADParams
+from pipecat.frames.frames import (
+    Frame,
+    TranscriptionFrame,
+    TTSAudioRawFrame,
+    VADUserStoppedSpeakingFrame,
+)
+from pipecat.services.settings import STTSettings, TTSSettings
+from pipecat.services.stt_service import STTService
+from pipecat.services.tts_service import TTSService
+from pipecat.utils.time import time_now_iso8601
+
+from pytest_voiceeval.bots.speech.tones import Listener, encode, is_sound
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from pipecat.processors.frame_processor import FrameDirection
+
+    from pytest_voiceeval.bots.speech.tones import Heard
+
+UNINTELLIGIBLE = "[unintelligible]"
+"""What is transcribed when tones were heard and their checksum was wrong."""
+
+PAUSE = 0.02
+"""Seconds of silence before and after each sentence."""
+
+_CHUNK = 0.04
+"""Seconds of sound in one frame."""
+
+
+class ToneTTSService(TTSService):
+    """Speaks in tones: exact, 40 characters a second, no network, no weights."""
+
+    def __init__(self, **options: Any) -> None:
+        given: dict[str, Any] = {
+            "settings": TTSSettings(model="tones", voice="tones", language=None),
+            "push_start_frame": True,
+            "push_stop_frames": True,
+        }
+        super().__init__(**{**given, **options})
+
+    def can_generate_metrics(self) -> bool:
+        """Characters and time to first byte are reported."""
+        return True
+
+    async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame | None, None]:
+        """Speak one sentence.
+
+        Args:
+            text: What to say.
+            context_id: Which utterance it belongs to.
+
+        Yields:
+            The sound, in frames of 40 ms.
+        """
+        await self.start_tts_usage_metrics(text)
+        pause = bytes(2 * round(PAUSE * self.sample_rate))
+        sound = pause + encode(text, self.sample_rate) + pause
+        await self.stop_ttfb_metrics()
+        size = 2 * round(_CHUNK * self.sample_rate)
+        for start in range(0, len(sound), size):
+            chunk = sound[start : start + size]
+            yield TTSAudioRawFrame(chunk, self.sample_rate, 1, context_id=context_id)
+
+
+class ToneSTTService(STTService):
+    """Hears tones: each sentence is transcribed as it was spoken, or as unintelligible."""
+
+    def __init__(self, **options: Any) -> None:
+        # what was heard is transcribed before the speaker is known to have stopped
+        given: dict[str, Any] = {
+            "settings": STTSettings(model="tones", language=None),
+            "ttfs_p99_latency": 0.0,
+        }
+        super().__init__(**{**given, **options})
+        self._listener: Listener | None = None
+
+    def can_generate_metrics(self) -> bool:
+        """The seconds heard are reported."""
+        return True
+
+    async def run_stt(self, audio: bytes) -> AsyncGenerator[Frame | None, None]:
+        """Listen to 16 bit mono samples.
+
+        Args:
+            audio: Any number of them.
+
+        Yields:
+            One transcription a sentence that ended in them.
+        """
+        for heard in self._ears().feed(audio):
+            yield self._transcription(heard)
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        """Listen, and notice sentences that were cut off."""
+        if isinstance(frame, VADUserStoppedSpeakingFrame):
+            for heard in self._ears().silence():
+                await self.push_frame(self._transcription(heard))
+        await super().process_frame(frame, direction)
+
+    def _ears(self) -> Listener:
+        if self._listener is None:
+            self._listener = Listener(self.sample_rate)
+        return self._listener
+
+    def _transcription(self, heard: Heard) -> TranscriptionFrame:
+        if heard.text is None:
+            logger.warning(f"{self}: damaged tones from {heard.start:.2f} to {heard.end:.2f} s")
+        text = UNINTELLIGIBLE if heard.text is None else heard.text
+        frame = TranscriptionFrame(text, self._user_id, time_now_iso8601())
+        frame.finalized = True
+        return frame
+
+
+class SoundDetector(VADAnalyzer):
+    """Voice activity from loudness alone: models for speech do not hear tones."""
+
+    def __init__(self, *, params: VADParams) -> None:
+        super().__init__(params=params.model_copy(update={"min_volume": 0.0, "confidence": 0.5}))
+
+    def num_frames_required(self) -> int:
+        """Samples that are looked at together: 10 ms."""
+        return self.sample_rate // 100
+
+    def voice_confidence(self, buffer: bytes) -> float:
+        """1 where there is a sound, else 0."""
+        return 1.0 if is_sound(buffer) else 0.0

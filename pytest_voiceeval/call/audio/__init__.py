@@ -1,0 +1,1 @@
+"""Calls with sound: two bots on the phone, joined by a relay, timed from what is heard."""

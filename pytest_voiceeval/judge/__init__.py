@@ -1,0 +1,1 @@
+"""The LLM judge: what it is shown, how it is asked, how its reply is read."""

@@ -1,0 +1,132 @@
+"""The agent that a language model plays: the stock bot, on an endpoint of the user's.
+
+What its endpoint does is not what its model does: an agent that was never answered did not fail.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_voiceeval.call.errors import CallError
+from pytest_voiceeval.call.result import EndReason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_voiceeval.call.result import Conversation
+
+NOT_THE_MODEL = frozenset({401, 402, 403, 404, 407, 429})
+"""HTTP statuses that say nothing about what was asked: key, credit, address or rate are wrong."""
+
+_WAYS_OUT: Mapping[int | None, str] = {
+    None: "check --agent-llm-url, and whether the server runs",
+    401: "check the key in the environment variable of --agent-api-key-name",
+    402: "the account has no credit",
+    403: "check the key in the environment variable of --agent-api-key-name",
+    404: "check --agent-llm-url (the base, such as http://HOST/v1) and --agent-model",
+    429: "fewer calls at once (--voice-concurrency) keep below a provider's limit",
+}
+
+
+class AgentModelFailed(CallError):
+    """The endpoint of the agent's model failed, so that nothing is known about the model."""
+
+    code = "agent_model_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentModel:
+    """A model behind an OpenAI-compatible endpoint. None leaves a parameter to the endpoint.
+
+    Attributes:
+        url: Base URL of its API.
+        model: Its name.
+        api_key_env: Environment variable that holds the key; None sends no key.
+        temperature: Sampling temperature, 0 to 2.
+        seed: Random seed.
+        max_tokens: Most tokens of one answer, thinking included.
+    """
+
+    url: str
+    model: str
+    api_key_env: str | None = None
+    temperature: float | None = None
+    seed: int | None = None
+    max_tokens: int | None = None
+
+    def __repr__(self) -> str:
+        """Without the address as it is: its query may hold a key."""
+        return f"AgentModel({self.model!r} at {self.shown_url})"
+
+    @property
+    def shown_url(self) -> str:
+        """The address as a message may show it."""
+        from pytest_voiceeval.wire.urls import mask_url
+
+        return mask_url(self.url)
+
+    @property
+    def bot_options(self) -> tuple[str, ...]:
+        """What the stock bot is told beside the address and the name."""
+        given = {
+            "--api-key-name": self.api_key_env,
+            "--temperature": self.temperature,
+            "--seed": self.seed,
+            "--max-tokens": self.max_tokens,
+        }
+        return tuple(f"{flag}={value}" for flag, value in given.items() if value is not None)
+
+    def require_key(self) -> None:
+        """Look whether there is a key.
+
+        Raises:
+            BotCommandError: The variable that is to hold it is not set.
+        """
+        from pytest_voiceeval.bots.endpoint import BotCommandError
+
+        name = self.api_key_env
+        if name is not None and not os.environ.get(name, "").strip():
+            raise BotCommandError(
+                f"the environment variable {name}, which is to hold the key of the agent's model "
+                "(--agent-api-key-name), is not set or empty"
+            )
+
+
+def refuse_outage(conversation: Conversation, model: AgentModel) -> None:
+    """Tell a call in which the endpoint failed from one in which the model did.
+
+    An address, key or rate that is wrong says nothing about the model at any time. Whatever else
+    the endpoint answers, such as a server error, says nothing as long as the agent has said
+    nothing; later it ends the call like any fatal error of an agent.
+
+    Raises:
+        AgentModelFailed: It was the endpoint.
+    """
+    fault = _last_fault(conversation)
+    if fault is None:
+        return
+    status = fault["model_endpoint"].get("status")
+    spoke = any(said.role == "agent" for said in conversation.transcript)
+    if spoke and status is not None and status not in NOT_THE_MODEL:
+        return
+    way_out = _WAYS_OUT.get(status)
+    hint = f"; {way_out}" if way_out else ""
+    raise AgentModelFailed(f"the agent's model ({model.model!r}): {fault['error']}{hint}")
+
+
+def _last_fault(conversation: Conversation) -> dict[str, Any] | None:
+    """The failure of the endpoint that ended the conversation, None if something else did."""
+    if conversation.end_reason not in {EndReason.AGENT_ERROR, EndReason.AGENT_SILENT}:
+        return None
+    heard = max((u.end for u in conversation.transcript if u.role == "agent"), default=-1.0)
+    faults = [
+        event.data
+        for event in conversation.events
+        if event.side == "agent" and event.type == "error" and event.at >= heard
+    ]
+    last = faults[-1] if faults else None
+    if not isinstance(last, dict) or not isinstance(last.get("model_endpoint"), dict):
+        return None
+    return last
