@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from pytest_voiceeval.data.json_text import read_text as read_text
     from pytest_voiceeval.data.root import get_eval_data_root as get_eval_data_root
     from pytest_voiceeval.data.root import shipped_data_root as shipped_data_root
+    from pytest_voiceeval.judge.llm_judge import LLMJudge as LLMJudge
+    from pytest_voiceeval.judge.numbers import (
+        validate_judge_numeric_options as validate_judge_numeric_options,
+    )
     from pytest_voiceeval.scenario.dialogue import Dialogue as Dialogue
     from pytest_voiceeval.scenario.dialogue import DialogueTurn as DialogueTurn
     from pytest_voiceeval.scenario.dialogue import ToolCall as ToolCall
@@ -90,6 +94,8 @@ _HOMES = {
     "data.fingerprint": ("fingerprint",),
     "data.json_text": ("parse_json", "read_json", "read_text"),
     "data.root": ("get_eval_data_root", "shipped_data_root"),
+    "judge.llm_judge": ("LLMJudge",),
+    "judge.numbers": ("validate_judge_numeric_options",),
     "scenario.dialogue": ("Dialogue", "DialogueTurn", "ToolCall", "parse_calls", "parse_dialogue"),
     "scenario.initialization": ("register_initialization_function",),
     "scenario.model": ("Actions", "NoiseConfig", "Persona", "Resources", "Scenario", "Task"),

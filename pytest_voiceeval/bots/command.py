@@ -43,6 +43,7 @@ class BotCommand:
         cwd: its working directory, by default the harness's.
         urls: addresses to try the handshake at, with `{port}`.
         grace: seconds between SIGTERM and SIGKILL when it is ended.
+        local_only: whether an address of its own that is not on this machine is refused.
     """
 
     argv: tuple[str, ...]
@@ -55,6 +56,7 @@ class BotCommand:
     cwd: Path | None = None
     urls: tuple[str, ...] = URLS
     grace: float = 5.0
+    local_only: bool = False
 
     @property
     def program(self) -> str:

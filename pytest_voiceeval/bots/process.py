@@ -18,6 +18,7 @@ from pytest_voiceeval.bots.command import (
 )
 from pytest_voiceeval.bots.endpoint import BotStartError, ExitInfo, session_url
 from pytest_voiceeval.bots.ports import reserved_port
+from pytest_voiceeval.wire.urls import is_loopback, mask_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -184,7 +185,12 @@ class _Start:
 
     def _addresses(self) -> tuple[str, ...]:
         ready = self.child.reports.ready
-        return (ready.result(),) if ready.done() else self.command.urls
+        if not ready.done():
+            return self.command.urls
+        url = ready.result()
+        if self.command.local_only and not is_loopback(url):
+            raise BotStartError(f"{self._who()} listens at {mask_url(url)}, beyond this machine")
+        return (url,)
 
     async def _shakes_hands(self, url: str) -> bool:
         from pytest_voiceeval.wire.connection import connect

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import httpx
 from loguru import logger
 from openai import NOT_GIVEN, APIConnectionError, APIError, APIStatusError
 from pipecat.services.openai.llm import OpenAILLMService
@@ -64,12 +63,14 @@ class Fault:
         words: In words, as they follow the endpoint's name.
         status: HTTP status, None if there was no answer.
         passes: Whether the same request may succeed later.
+        spent: Whether the model may have worked on it, so that it is charged.
         retry_after: Seconds the endpoint asks to wait, None if it does not.
     """
 
     words: str
     status: int | None = None
     passes: bool = False
+    spent: bool = False
     retry_after: float | None = None
 
 
@@ -149,9 +150,9 @@ class ModelService(OpenAILLMService):
         for secret in self._asked.secrets:
             text = secret.redact(text)
         logger.log("ERROR" if fatal else "WARNING", "{}", text)
-        status = {} if fault.status is None else {"status": fault.status}
-        # a key of its own beside those of the protocol: whose fault it is can be told by it
-        await self._messages.send_error({"error": text, "fatal": fatal, "model_endpoint": status})
+        # a key of its own beside those of the protocol, by which whose fault it is can be told
+        endpoint = {"status": fault.status, "spent": fault.spent}
+        await self._messages.send_error({"error": text, "fatal": fatal, "model_endpoint": endpoint})
 
 
 def fault_of(error: BaseException) -> Fault | None:
@@ -161,15 +162,25 @@ def fault_of(error: BaseException) -> Fault | None:
             return _by_status(error)
         case APIConnectionError():
             # its own text is the same for everything
-            cause = error.__cause__ or error
-            return Fault(f"cannot be reached ({_named(cause)})", passes=True)
+            return _by_connection(error.__cause__ or error)
         case APIError():
-            return Fault(f"broke off with an error: {_cut(error.message)}", status=_number(error))
-        case httpx.HTTPError():
-            return Fault(f"broke off ({_named(error)})")
+            words = f"broke off with an error: {_cut(error.message)}"
+            return Fault(words, status=_number(error), spent=True)
         case NoCompletion():
             return Fault(str(error))
-    return None
+    return _by_connection(error) if _is(error, "HTTPError") else None
+
+
+def _by_connection(error: BaseException) -> Fault:
+    never_sent = _is(error, "ConnectError", "ConnectTimeout", "PoolTimeout")
+    doing = "cannot be reached" if never_sent else "broke off"
+    return Fault(f"{doing} ({_named(error)})", passes=True, spent=not never_sent)
+
+
+def _is(error: BaseException, *names: str) -> bool:
+    """Whether it is one of these errors of the HTTP library, which the client's version chooses."""
+    kinds = (kind for kind in type(error).__mro__ if kind.__module__.startswith("httpx"))
+    return any(kind.__name__ in names for kind in kinds)
 
 
 def _by_status(error: APIStatusError) -> Fault:

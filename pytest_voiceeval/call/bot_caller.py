@@ -50,6 +50,7 @@ class BotCaller:
         single_connection: Set up and talk on one connection.
         process_exit: Tells how its process ended, None for a bot we did not start.
         call_dir: Folder of the call's files, if the bot is to know it.
+        audio: It is to speak: then it is driven by its sound, and not by :meth:`reply`.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class BotCaller:
         single_connection: bool = False,
         process_exit: ExitProbe | None = None,
         call_dir: str | None = None,
+        audio: bool = False,
     ) -> None:
         self._scenario = scenario
         self._limits = limits or CallLimits()
@@ -70,10 +72,16 @@ class BotCaller:
             self._limits,
             single_connection=single_connection,
             probe=process_exit,
+            audio=audio,
         )
         self._call_dir = call_dir
         self._delivered = 0
         self._replies = 0
+
+    @property
+    def peer(self) -> Peer:
+        """The bot itself."""
+        return self._peer
 
     @property
     def tap(self) -> Tap:
@@ -91,7 +99,7 @@ class BotCaller:
             await self._peer.set_up(setup)
             await self._peer.join()
         except WireError as error:
-            raise await self._blame(error) from error
+            raise await self.blame(error) from error
 
     async def reply(self, transcript: Sequence[Utterance]) -> Say | HangUp:
         """Let the bot answer what the agent said since its last reply.
@@ -104,7 +112,7 @@ class BotCaller:
         try:
             turn = await self._converse(self._news(transcript))
         except WireError as error:
-            raise await self._blame(error) from error
+            raise await self.blame(error) from error
         if turn.exit_at is not None:
             return HangUp(f"the caller's bot ended the call: {turn.exit_words}", turn.text or None)
         return Say(turn.text)
@@ -166,7 +174,8 @@ class BotCaller:
                 f"the caller's bot does not take 'send-text': {event.kind.data!r:.200}"
             )
 
-    async def _blame(self, error: WireError) -> CallError:
+    async def blame(self, error: WireError) -> CallError:
+        """The call's error for one of the bot's connection."""
         exit_ = await find_exit(self._peer.probe, self._limits.process_exit)
         if exit_ is not None and killed_from_outside(exit_):
             return bot_killed("user", exit_)

@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_voiceeval.call.judgement import Judgement
     from pytest_voiceeval.call.result import Conversation
 
 
@@ -25,7 +28,7 @@ class CallError(Exception):
         super().__init__(text)
         self.conversation = conversation
 
-    def __reduce__(self) -> tuple[type[CallError], tuple[str, Conversation | None]]:
+    def __reduce__(self) -> tuple[type[CallError], tuple[object, ...]]:
         """Survive pickling between processes, measurements included."""
         return type(self), (str(self), self.conversation)
 
@@ -88,3 +91,29 @@ class MeasurementInvalid(CallError):
     """The harness was too slow to measure: what it saw is no evidence about the agent."""
 
     code = "measurement_invalid"
+
+
+class JudgeUnusable(CallError):
+    """The LLM judge gave no verdict that can be used, and its verdict was to decide.
+
+    Attributes:
+        judgement: What came of asking it.
+        signals: The verdicts that need no judge, by name.
+    """
+
+    code = "judge_unusable"
+
+    def __init__(
+        self,
+        text: str,
+        conversation: Conversation | None = None,
+        judgement: Judgement | None = None,
+        signals: Mapping[str, bool | None] | None = None,
+    ) -> None:
+        super().__init__(text, conversation)
+        self.judgement = judgement
+        self.signals = dict(signals or {})
+
+    def __reduce__(self) -> tuple[type[JudgeUnusable], tuple[object, ...]]:
+        """Survive pickling between processes, measurements included."""
+        return type(self), (str(self), self.conversation, self.judgement, self.signals)

@@ -18,6 +18,7 @@ class CallLimits:
         max_duration: The whole conversation; None takes the scenario's, else 900.
         max_turns: Agent turns, a number rather than seconds.
         turn_silence: No sign of the agent while a reply is due.
+        both_silent: In a call with sound, nobody speaks although the caller's answer is due.
         caller_start: A caller getting ready.
         caller: One reply of the caller.
         caller_read_out: A caller reporting its side at the end.
@@ -50,6 +51,7 @@ class CallLimits:
     max_duration: float | None = None
     max_turns: int = 60
     turn_silence: float = 30.0
+    both_silent: float = 30.0
     caller_start: float = 90.0
     caller: float = 60.0
     caller_read_out: float = 60.0

@@ -126,6 +126,7 @@ class LLMCaller:
             actions=(),
             tokens=meter.tokens,
             model_runs=meter.answers,
+            uncounted_runs=meter.unknown,
         )
         unknown = (meter.note,) if meter.note else ()
         return CallerSide(record=record, warnings=(*self.stats.warnings(), *unknown))

@@ -69,9 +69,9 @@ class Minutes:
         self._ended: float | None = None
         self._started_at = ""
 
-    def kick_off(self) -> None:
-        """The clock starts."""
-        self._started = time.monotonic()
+    def kick_off(self, at: float | None = None) -> None:
+        """The clock starts, now or at a moment of the loop's clock."""
+        self._started = time.monotonic() if at is None else at
         self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
 
     @property
@@ -89,6 +89,11 @@ class Minutes:
         self._ended = self._ended or time.monotonic()
 
     @property
+    def turn(self) -> int:
+        """Number of the exchange under way, 0 before the kickoff."""
+        return len(self.exchanges)
+
+    @property
     def completed_turns(self) -> int:
         """Agent turns that came to their end with words."""
         return sum(e.complete and bool(e.turn.text) for e in self.exchanges)
@@ -103,17 +108,18 @@ class Minutes:
 
     def _lines(self, number: int, exchange: Exchange) -> list[Utterance]:
         turn = exchange.turn
-        sent = self._since_start(turn.sent_at)
+        sent = self.since_start(turn.sent_at)
         said = [Utterance("user", exchange.said, sent, sent, number)] if exchange.said else []
         text = turn.text
         if not text:
             return said
-        start = self._since_start(turn.first_text_at or turn.sent_at)
-        end = max(start, self._since_start(turn.worked_at))
+        start = self.since_start(turn.first_text_at or turn.sent_at)
+        end = max(start, self.since_start(turn.worked_at))
         partial = turn.partial or (not exchange.complete and self._ended is not None)
         return [*said, Utterance("agent", text, start, end, number, partial)]
 
-    def _since_start(self, at: float) -> float:
+    def since_start(self, at: float) -> float:
+        """A moment of the loop's clock on that of the call."""
         return round(at - self._started, 6)
 
     def _latencies(self) -> tuple[TurnLatency, ...]:
@@ -170,7 +176,7 @@ class Minutes:
 
     def _events(self) -> tuple[WireEvent, ...]:
         events = [
-            WireEvent(self._since_start(at), side, kind, data)
+            WireEvent(self.since_start(at), side, kind, data)
             for side, tap in self._taps.items()
             for at, kind, data in tap.events
         ]

@@ -7,6 +7,7 @@ import time
 from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+from pytest_voiceeval.call.errors import CallerFailed, SetupFailed
 from pytest_voiceeval.call.ledger import Ledger
 from pytest_voiceeval.call.listening import passed
 from pytest_voiceeval.call.setup import SideSetup, set_up_bot
@@ -15,12 +16,13 @@ from pytest_voiceeval.wire.connection import Connection, Deadlines, connect
 from pytest_voiceeval.wire.errors import ConnectionLost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from types import TracebackType
 
     from pytest_voiceeval.call.limits import CallLimits
     from pytest_voiceeval.call.result import ExitProbe, Side
     from pytest_voiceeval.wire.backlog import Event
+    from pytest_voiceeval.wire.frames import AudioFrame
 
 
 class Peer:
@@ -43,6 +45,7 @@ class Peer:
         *,
         single_connection: bool = False,
         probe: ExitProbe | None = None,
+        audio: bool = False,
     ) -> None:
         self.side = side
         self.limits = limits
@@ -52,6 +55,7 @@ class Peer:
         self.lost: ConnectionLost | None = None
         self._url = url
         self._single = single_connection
+        self._audio = audio
         self._stack = AsyncExitStack()
         self._conn: Connection | None = None
         self._warnings: list[str] = []
@@ -75,7 +79,8 @@ class Peer:
             WireError: It cannot be reached, refused, or gave no answer.
         """
         conn = await self._connect()
-        self.habits.may_speak = not await set_up_bot(conn, setup, self.side, self.limits)
+        silent = await set_up_bot(conn, setup, self.side, self.limits, audio=self._audio)
+        self.habits.may_speak = not silent
         if not self._single:
             await self.leave()
 
@@ -86,13 +91,26 @@ class Peer:
             WireError: The bot cannot be reached.
         """
         conn = self._conn or await self._connect()
-        if _has_no_audio(conn.ready.data):
+        self._require_voice(conn.ready.data)
+        if _is_without(conn.ready.data, "audio_out"):
             self.habits.may_speak = False
         if self._single:
             # what the bot sent during the set-up is not its first turn
             give_up = time.monotonic() + self.limits.ready
             while await self.listen(None) is not None and not passed(give_up):
                 pass
+
+    def _require_voice(self, ready: Any) -> None:
+        """Refuse a bot without voice or hearing for a call with sound."""
+        lacks = [name for name in ("audio_in", "audio_out") if _is_without(ready, name)]
+        if lacks and self._audio:
+            agent = self.side == "agent"
+            who, failure = ("agent", SetupFailed) if agent else ("caller's bot", CallerFailed)
+            raise failure(
+                f"the {who} takes part in no call with sound: its "
+                f"bot-ready says {lacks[0]}: false; start it with a voice, or leave out "
+                "--modality audio"
+            )
 
     async def rejoin(self) -> bool:
         """Connect once more after a loss; False for a bot that keeps nothing across connections."""
@@ -116,9 +134,28 @@ class Peer:
         return [*self._warnings, *(self._conn.warnings if self._conn else ())]
 
     async def say(self, text: str) -> None:
-        """Send words as text, asking for a text answer."""
+        """Send words as text; the answer is asked for as text, or spoken in a call with sound."""
         with self._noting_loss():
-            await self._line.send_text(text, audio_response=False)
+            await self._line.send_text(text, audio_response=self._audio)
+
+    async def send_audio(self, frame: AudioFrame) -> None:
+        """Send a piece of sound, at once, however long the bot takes to read it."""
+        try:
+            await self._line.send_audio(frame, in_time=False)
+        except ConnectionLost as lost:
+            self.lost = lost
+            raise
+
+    async def events(self) -> AsyncIterator[Event]:
+        """All it sends, sound included, to the end of the connection.
+
+        Raises:
+            ConnectionLost: The bot, or the network, closed the connection.
+            WireError: It became unusable.
+        """
+        with self._noting_loss():
+            async for event in self._line.events():
+                yield event
 
     async def request(self, name: str, arguments: dict[str, Any]) -> Any:
         """Ask for one of the read-outs at the end; the limit is ``pull``."""
@@ -171,6 +208,6 @@ class Peer:
         return self._conn
 
 
-def _has_no_audio(ready: Any) -> bool:
+def _is_without(ready: Any, capability: str) -> bool:
     capabilities = ready.get("capabilities") if isinstance(ready, dict) else None
-    return isinstance(capabilities, dict) and capabilities.get("audio_out") is False
+    return isinstance(capabilities, dict) and capabilities.get(capability) is False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_voiceeval.call.limits import CallLimits
 
 if TYPE_CHECKING:
+    from pytest_voiceeval.call.audio.plan import SoundPlan
     from pytest_voiceeval.call.caller import Caller
     from pytest_voiceeval.call.result import ExitProbe
     from pytest_voiceeval.call.state_probe import StateProbe
@@ -47,6 +48,8 @@ class CallPlan:
         include_db: Read the agent's final database even if its hash is the expected one.
         state: Sets and learns the agent's state in the agent's stead. Such an agent has prompt and
             tools of its own, so it gets no set-up, only the talk, on one connection.
+        sound: How its sound is carried and kept; None for a call in text. A call with sound needs
+            a bot as its caller.
     """
 
     scenario: Scenario
@@ -57,6 +60,7 @@ class CallPlan:
     call_dir: str | None = None
     include_db: bool = False
     state: StateProbe | None = None
+    sound: SoundPlan | None = None
 
     @property
     def one_connection(self) -> bool:

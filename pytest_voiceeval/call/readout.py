@@ -29,7 +29,7 @@ async def finish_calls(agent: Peer, turn: TurnCollector, minutes: Minutes) -> No
         while turn.open_calls and agent.lost is None and not passed(give_up):
             event = await agent.listen(give_up)
             if event is not None:
-                agent.ledger.note(event, len(minutes.exchanges))
+                agent.ledger.note(event, minutes.turn)
                 turn.feed(event)
     except WireError as error:
         minutes.warnings.append(f"while waiting for function calls to end: {error}")

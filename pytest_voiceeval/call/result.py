@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_voiceeval.call.audio.report import SoundReport
+    from pytest_voiceeval.call.judgement import Judgement
     from pytest_voiceeval.call.prices import Cost
     from pytest_voiceeval.scoring.db_diff import Change
     from pytest_voiceeval.scoring.explain import FieldDifference
@@ -35,6 +37,7 @@ class EndReason(StrEnum):
     AGENT_SILENT = "agent_silent"
     AGENT_ERROR = "agent_error"
     AGENT_GONE = "agent_gone"
+    BOTH_SILENT = "both_silent"
 
 
 AGENT_FAULTS = frozenset({EndReason.AGENT_SILENT, EndReason.AGENT_ERROR, EndReason.AGENT_GONE})
@@ -184,6 +187,8 @@ class Conversation:
         events: What the bots sent, by time.
         elapsed: Seconds the whole call took, set-up and read-outs included.
         cost: What its models cost, None as long as nobody has worked it out.
+        sound: What was measured of its sound; None for a call in text. Times are then seconds since
+            the first frame of the recording, a second before the kickoff.
     """
 
     scenario: str
@@ -205,6 +210,7 @@ class Conversation:
     events: tuple[WireEvent, ...] = ()
     elapsed: float = 0.0
     cost: Cost | None = None
+    sound: SoundReport | None = None
 
 
 @dataclass(frozen=True)
@@ -279,6 +285,7 @@ class CallResult:
         warnings: What looked odd and changed no verdict.
         artifacts: Folder of this call's files, set by whoever wrote them.
         verdicts: What plugins add; their names are among `signals` and in `breakdown` too.
+        judgement: What the LLM judge said, None if it was not asked.
     """
 
     scenario: str
@@ -312,6 +319,7 @@ class CallResult:
     warnings: tuple[str, ...] = ()
     artifacts: Path | None = None
     verdicts: tuple[Verdict, ...] = ()
+    judgement: Judgement | None = None
 
     @property
     def why_failed(self) -> tuple[str, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.database import Database, judge_database
-from pytest_voiceeval.call.errors import ScenarioInvalid
+from pytest_voiceeval.call.errors import JudgeUnusable, ScenarioInvalid
 from pytest_voiceeval.call.prediction import (
     action_match,
     differences,
@@ -34,6 +34,7 @@ from pytest_voiceeval.scoring.signals import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pytest_voiceeval.call.judgement import Judgement
     from pytest_voiceeval.scenario.model import Scenario
 
 
@@ -88,6 +89,60 @@ def score(
         **_measured(conversation),
         **_compared(database),
     )
+
+
+def with_judgement(
+    scenario: Scenario,
+    result: CallResult,
+    judgement: Judgement,
+    gates: frozenset[SuccessSignal] = frozenset(),
+) -> CallResult:
+    """A result with what the judge said: its two signals, and what they decide.
+
+    Where the judge was of no use, the call is what it is without it: failed if it failed anyway,
+    and with a warning where the judge does not decide.
+
+    Args:
+        scenario: The scenario of the call.
+        result: The call as it was scored.
+        judgement: What the judge said.
+        gates: Signals of the judge that decide beside those the scenario lists.
+
+    Raises:
+        JudgeUnusable: The judge was to decide and gave no verdict.
+        ScenarioInvalid: The scenario's whitelist of signals is unusable.
+    """
+    signals = {
+        **result.signals,
+        SuccessSignal.JUDGE_PASSED: judgement.reached,
+        SuccessSignal.NL_ASSERTION: judgement.holds,
+    }
+    deciding = {*(scenario.success_signals or ()), *gates}
+    failed = result.passed is False or any(signals.get(name) is False for name in deciding)
+    warnings = (*result.warnings, *judgement.notes)
+    if judgement.error is not None:
+        what = f"judge unusable: {judgement.error['message']}"
+        if deciding & _asked_of(judgement) and not failed:
+            known = {str(name): verdict for name, verdict in result.signals.items()}
+            raise JudgeUnusable(what, result.conversation, judgement, known)
+        warnings += (what,)
+    passed, task_passed, breakdown = _compose(scenario, signals, gates, decided=failed)
+    if result.stalled or result.end_reason in AGENT_FAULTS:
+        passed = task_passed = False
+    return replace(
+        result,
+        signals=signals,
+        passed=passed,
+        task_passed=task_passed,
+        breakdown=breakdown,
+        warnings=warnings,
+        judgement=judgement,
+    )
+
+
+def _asked_of(judgement: Judgement) -> frozenset[SuccessSignal]:
+    """The signals that the judge was to give; without statements it decides about none."""
+    return JUDGED if judgement.assertions else JUDGED - {SuccessSignal.NL_ASSERTION}
 
 
 def _measured(conversation: Conversation) -> dict[str, Any]:
@@ -168,11 +223,23 @@ def _stalled(conversation: Conversation, options: ScoreOptions) -> bool:
 
 
 def _compose(
-    scenario: Scenario, signals: Mapping[SuccessSignal, bool | None]
+    scenario: Scenario,
+    signals: Mapping[SuccessSignal, bool | None],
+    gates: frozenset[SuccessSignal] = frozenset(),
+    *,
+    decided: bool = False,
 ) -> tuple[bool | None, bool | None, dict[str, list[str]]]:
-    """Passed, passed but for the end of the call, and the signals by verdict."""
-    whitelist = tuple(scenario.success_signals or ())
-    if needs_judge(scenario) and all(signals[name] is None for name in JUDGED):
+    """Passed, passed but for the end of the call, and the signals by verdict.
+
+    Args:
+        scenario: Says which signals decide.
+        signals: The verdicts.
+        gates: Signals that decide as well.
+        decided: The call has failed whatever a judge may say.
+    """
+    whitelist = (*(scenario.success_signals or ()), *gates)
+    unjudged = all(signals[name] is None for name in JUDGED)
+    if needs_judge(scenario) and unjudged and not decided:
         # a clean exit alone says nothing about what this scenario asks for
         return None, None, success_breakdown(whitelist, {str(k): v for k, v in signals.items()})
     verdicts = {str(name): verdict for name, verdict in signals.items()}
@@ -182,7 +249,8 @@ def _compose(
         breakdown = success_breakdown(whitelist, verdicts)
     except (ValueError, TypeError) as error:
         raise ScenarioInvalid(f"scenario {scenario.name!r} cannot be judged: {error}") from error
-    return _as_bool(verdict), _as_bool(task_verdict), breakdown
+    together = {_as_bool(verdict), *(signals[name] for name in gates)} - {None}
+    return all(together) if together else None, _as_bool(task_verdict), breakdown
 
 
 def _as_bool(verdict: bool | str) -> bool | None:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.caller import Caller, HangUp, Say
+from pytest_voiceeval.call.ending import Ended
 from pytest_voiceeval.call.errors import CallerFailed, CallError, ProtocolFailed, ScenarioInvalid
 from pytest_voiceeval.call.faults import (
     as_call_error,
@@ -61,7 +62,7 @@ async def run_call(plan: CallPlan) -> Conversation:
     minutes = Minutes(plan.scenario, peer, plan.caller)
     try:
         async with peer:
-            await _Call(plan, peer, minutes).run()
+            await Call(plan, peer, minutes).run()
     except CallError as error:
         minutes.stop_clock()
         error.conversation = minutes.freeze()
@@ -76,17 +77,8 @@ LATE_EVENTS = 1.0
 """Seconds after the end of a call for taking what had arrived before."""
 
 
-class _Ended(Exception):
-    """The conversation is over."""
-
-    def __init__(self, reason: EndReason, detail: str) -> None:
-        super().__init__(reason, detail)
-        self.reason = reason
-        self.detail = detail
-
-
-class _Call:
-    """One call under way."""
+class Call:
+    """One call under way. Its talk is text; calls with sound have one of their own."""
 
     def __init__(self, plan: CallPlan, agent: Peer, minutes: Minutes) -> None:
         self._plan = plan
@@ -103,7 +95,7 @@ class _Call:
             await self._before_talk(self._agent.join())
             try:
                 await self._talk()
-            except _Ended as ended:
+            except Ended as ended:
                 self._minutes.close(ended.reason, ended.detail)
             await finish_calls(self._agent, self._turn, self._minutes)
             await read_out(self._plan, self._agent, self._minutes)
@@ -139,14 +131,14 @@ class _Call:
     # -- the talk
 
     async def _talk(self) -> None:
-        """Take turns until the conversation ends, which :class:`_Ended` tells."""
+        """Take turns until the conversation ends, which :class:`Ended` tells."""
         self._minutes.kick_off()
         self._over_at = time.monotonic() + self._plan.max_duration
         await self._say(None)
         while True:
             await self._hear_out()
             if self._minutes.completed_turns >= self._limits.max_turns:
-                raise _Ended(
+                raise Ended(
                     EndReason.TURN_LIMIT, f"{self._limits.max_turns} agent turns (max_turns)"
                 )
             match await self._answer():
@@ -165,7 +157,7 @@ class _Call:
         try:
             await self._agent.say(KICKOFF if words is None else words)
         except SendTimeout as error:
-            raise _Ended(EndReason.AGENT_SILENT, str(error)) from error
+            raise Ended(EndReason.AGENT_SILENT, str(error)) from error
         except MessageTooLarge as error:
             raise CallerFailed(f"the simulated caller said too much at once: {error}") from error
         except ConnectionLost as lost:
@@ -184,7 +176,7 @@ class _Call:
         """Listen until the agent's turn is over."""
         turn = self._turn
         if not await hear_out(turn, self._limits, self._listen, self._take):
-            raise _Ended(EndReason.AGENT_SILENT, self._silence())
+            raise Ended(EndReason.AGENT_SILENT, self._silence())
         if turn.exit_at is None and turn.spoke and not turn.text:
             raise ProtocolFailed(
                 "the agent spoke but sent no words of it: a text call needs 'bot-output', "
@@ -192,7 +184,7 @@ class _Call:
             )
         self._minutes.exchanges[-1].complete = not turn.partial
         if turn.exit_at is not None:
-            raise _Ended(EndReason.EXIT, turn.exit_words)
+            raise Ended(EndReason.EXIT, turn.exit_words)
 
     def _silence(self) -> str:
         busy = "; a function call was in progress" if self._turn.open_calls else ""
@@ -207,7 +199,7 @@ class _Call:
         """The agent's next event, None if there was none until then; None takes only what is there.
 
         Raises:
-            _Ended: The agent is gone, or the call has lasted too long.
+            Ended: The agent is gone, or the call has lasted too long.
             CallError: The agent broke the protocol, or was killed.
         """
         # what had arrived by then still counts, but an agent that never pauses cannot go on
@@ -233,11 +225,11 @@ class _Call:
         if isinstance(event.kind, Envelope) and event.kind.type == "error-response":
             raise ProtocolFailed(f"the agent does not take 'send-text': {event.kind.data!r:.200}")
 
-    def _end_unless_exit(self, reason: EndReason, detail: str) -> _Ended:
+    def _end_unless_exit(self, reason: EndReason, detail: str) -> Ended:
         """An agent that had ended the call has ended it, whatever comes after."""
         if self._turn.exit_at is not None:
-            return _Ended(EndReason.EXIT, self._turn.exit_words)
-        return _Ended(reason, detail)
+            return Ended(EndReason.EXIT, self._turn.exit_words)
+        return Ended(reason, detail)
 
     async def _gone(self, lost: ConnectionLost) -> Exception:
         """What a lost connection means for the call."""
@@ -248,10 +240,13 @@ class _Call:
         if exit_ is not None and killed_from_outside(exit_):
             return bot_killed("agent", exit_)
         if self._has_hung_up(lost, exit_):
-            self._minutes.exchanges[-1].complete = not self._turn.partial
-            return _Ended(EndReason.EXIT, "the agent hung up: it closed the connection")
+            self._close_last_turn()
+            return Ended(EndReason.EXIT, "the agent hung up: it closed the connection")
         detail = str(lost) if exit_ is None else f"{lost}; {describe_exit(exit_)}"
         return self._end_unless_exit(EndReason.AGENT_GONE, detail)
+
+    def _close_last_turn(self) -> None:
+        self._minutes.exchanges[-1].complete = not self._turn.partial
 
     def _has_hung_up(self, lost: ConnectionLost, exit_: ProcessExit | None) -> bool:
         """Whether an agent that knows no message of ours ended the call in its own way.
@@ -314,12 +309,12 @@ class _Call:
             self._over_at = min(self._over_at, time.monotonic() + self._limits.last_reply)
             try:
                 await self._hear_out()
-            except _Ended as ended:
+            except Ended as ended:
                 if ended.reason not in {EndReason.TIMEOUT, EndReason.AGENT_SILENT}:
                     raise
                 seconds = f"{self._limits.last_reply:g} s (last_reply)"
                 detail += f"; the agent did not finish its answer to the last words in {seconds}"
-        raise _Ended(EndReason.CALLER_HANGUP, detail)
+        raise Ended(EndReason.CALLER_HANGUP, detail)
 
 
 async def _expected_hash(scenario: Scenario) -> str | None:

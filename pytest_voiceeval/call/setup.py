@@ -75,8 +75,10 @@ def _actions_of(scenario: Scenario, side: Side) -> tuple[Mapping[str, Any], ...]
     return tuple(action for action in actions if action["side"] == side)
 
 
-async def set_up_bot(conn: Connection, setup: SideSetup, side: Side, limits: CallLimits) -> bool:
-    """Send the set-up, each request awaited and checked.
+async def set_up_bot(
+    conn: Connection, setup: SideSetup, side: Side, limits: CallLimits, *, audio: bool = False
+) -> bool:
+    """Send the set-up, each request awaited and checked; `audio` asks for a voice, too.
 
     Returns:
         True if the bot promised to keep to text for the whole session.
@@ -110,7 +112,7 @@ async def set_up_bot(conn: Connection, setup: SideSetup, side: Side, limits: Cal
         fault = _fault_in(reply)
         if fault:
             raise failure(f"the {who} answered {name!r} with {fault}; see its log for the cause")
-    return await _promises_silence(conn, limits)
+    return await _grants_output(conn, limits, audio=audio) and not audio
 
 
 def _fault_in(reply: Any) -> str:
@@ -124,11 +126,11 @@ def _fault_in(reply: Any) -> str:
     return ""
 
 
-async def _promises_silence(conn: Connection, limits: CallLimits) -> bool:
-    """Ask for text only. A bot that does not know the request may speak, which is fine."""
+async def _grants_output(conn: Connection, limits: CallLimits, *, audio: bool) -> bool:
+    """Ask for text only, or for a voice. A bot that does not know the request may well speak."""
     try:
         reply = await conn.request(
-            "configure_output", {"audio": False}, deadline=limits.optional_request
+            "configure_output", {"audio": audio}, deadline=limits.optional_request
         )
     except (RequestRefused, RequestTimeout):
         return False

@@ -6,10 +6,13 @@ Such an agent need not know any message of ours. The call takes from it the conv
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import json
+import threading
 import traceback
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 StateFunction = Callable[["Scenario", str], Any]
 """Gets the scenario and the call's session id. It may be async, else it runs in a thread."""
+
+_THREAD = "voiceeval-agent-state"
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class StateProbe:
     async def _ask(self, step: str, function: StateFunction, seconds: float, limit: str) -> Any:
         try:
             async with asyncio.timeout(seconds) as deadline:
-                answer = await asyncio.to_thread(self._call, function)
+                answer = await _in_thread(lambda: function(self.scenario, self.session))
                 return await answer if inspect.isawaitable(answer) else answer
         except Exception as error:
             if deadline.expired():
@@ -73,9 +78,6 @@ class StateProbe:
             else:
                 fault = f"raised {type(error).__name__}{_place(error)}: {error}"
             raise AgentStateFailed(f"{step}{self.name} {fault}") from error
-
-    def _call(self, function: StateFunction) -> Any:
-        return function(self.scenario, self.session)
 
     def _checked(self, state: Any) -> tuple[dict[str, Any], str]:
         if not isinstance(state, dict):
@@ -92,6 +94,24 @@ class StateProbe:
         # a copy: the user's own object may go on changing
         copy: dict[str, Any] = json.loads(json.dumps(state, default=decimal_number))
         return copy, digest
+
+
+async def _in_thread(function: Callable[[], Any]) -> Any:
+    """Call it in a thread of its own: one that hangs must not keep other work waiting."""
+    answer: Future[Any] = Future()
+    answer.set_running_or_notify_cancel()
+    arguments = (contextvars.copy_context(), function, answer)
+    threading.Thread(target=_resolve, args=arguments, name=_THREAD, daemon=True).start()
+    return await asyncio.wrap_future(answer)
+
+
+def _resolve(
+    context: contextvars.Context, function: Callable[[], Any], answer: Future[Any]
+) -> None:
+    try:
+        answer.set_result(context.run(function))
+    except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+        answer.set_exception(error)
 
 
 def _place(error: Exception) -> str:

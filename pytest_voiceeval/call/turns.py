@@ -145,6 +145,11 @@ class TurnCollector:
         return bool(self._running or self._calls.open or self._speech.on)
 
     @property
+    def at_work(self) -> bool:
+        """A model run or a function call is under way, whatever is heard meanwhile."""
+        return bool(self._running or self._calls.open)
+
+    @property
     def worked_at(self) -> float:
         """When the bot last worked on its reply; metrics that trail in do not count."""
         return max(self._worked_at, self._speech.at)

@@ -47,7 +47,10 @@ def numbered(assertions: Sequence[str]) -> str | None:
 
 def as_json(value: Any) -> str:
     """A history or a payload as indented JSON; what JSON cannot hold is written as its text."""
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    try:
+        return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    except (RecursionError, TypeError, ValueError):
+        return "(nested too deeply, or keyed too oddly, to be shown)"
 
 
 def without_nulls(history: Sequence[Any]) -> list[Any]:

@@ -24,7 +24,7 @@ def field_of(fields: Mapping[str, Any], name: str) -> Any:
         JudgeFault: It is there in two spellings with different values (`conflicting`).
     """
     values = [value for key, value in fields.items() if key.strip().lower() == name]
-    if any(value != values[0] for value in values):
+    if any(value != values[0] for value in values[1:]):
         raise unreadable("conflicting", f"the reply gives two values of {name!r}")
     return values[0] if values else None
 

@@ -76,7 +76,7 @@ class LLMJudge:
         positive_seconds("timeout", timeout)
         for name in ("max_tokens", "thinking_token_budget"):
             positive_int(name, kwargs.get(name))
-        self.url = completions_url(url)
+        address = completions_url(url)
         self.model = model
         self.default_prompt = default_prompt or self.DEFAULT_PROMPT
         self.timeout = TIMEOUT if timeout is None else timeout
@@ -88,11 +88,21 @@ class LLMJudge:
         )
         self._key = Key(api_key if api_key is not None else os.environ.get(api_key_name))
         self._parameters = {key: value for key, value in kwargs.items() if value is not None}
-        self._endpoint = Endpoint(self.url, self._key, self.timeout)
+        self._endpoint = Endpoint(address, self._key, self.timeout)
         self._structured = "response_format" not in kwargs
 
     def __repr__(self) -> str:
         return f"LLMJudge({masked(self.url)!r}, {self.model!r})"
+
+    @property
+    def url(self) -> str:
+        """Where requests go; it may hold secrets."""
+        return self._endpoint.url
+
+    @property
+    def shown_url(self) -> str:
+        """The same as it may be shown."""
+        return masked(self.url)
 
     @property
     def context_message_limit(self) -> int:

@@ -130,7 +130,7 @@ class _Search:
             raise unreadable("no_verdict", f"the reply holds more than {MOST_OBJECTS} objects")
         strict = _strict(self._text, start)
         end = strict[1] if strict else end_of_object(self._text, start)
-        if end is None:
+        if end is None or (strict is None and _ANY_THINKING.search(self._text, start, end)):
             return self._unfinished(start)
         raw = self._text[start:end]
         value = strict[0] if strict else _repaired(raw)
@@ -139,13 +139,12 @@ class _Search:
         return end
 
     def _unfinished(self, start: int) -> int:
-        """An object without an end: noise inside reasoning whose start was not sent, or cut off."""
-        closes = next(
-            (t for t in _NEXT.finditer(self._text, start + 1) if t["closes"]),
-            None,
-        )
-        if closes is None or _KEY.search(self._text, start, closes.start()):
+        """An object without an end: noise in reasoning whose start was not sent, or cut off."""
+        closes = next((t for t in _NEXT.finditer(self._text, start + 1) if t["closes"]), None)
+        if closes is None:
             raise unreadable("cut_off", "the reply was cut off inside its JSON object")
+        if _KEY.search(self._text, start, closes.start()):
+            raise unreadable("no_verdict", "the reply's reasoning and answer cannot be told apart")
         self._found.clear()
         return closes.end()
 
@@ -192,8 +191,6 @@ def _repaired(raw: str) -> dict[str, Any] | None:
     stands = Counter(found[1].lower() for found in _KEY.finditer(raw))
     if not stands["score"]:
         return None
-    if _ANY_THINKING.search(raw):
-        raise unreadable("no_verdict", "reasoning and answer cannot be told apart in the reply")
     score = _SCORE.search(raw)
     value = _repair(raw)
     alike = value is not None and Counter(_fields(value)) == stands and stands["score"] == 1

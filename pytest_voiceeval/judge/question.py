@@ -21,22 +21,12 @@ Complete = Callable[[list[Json], Callable[[float, str], None]], Any]
 """Sends messages and returns the completion; tells every attempt's seconds and outcome."""
 
 _RESERVED: Final = frozenset(
-    [
-        "score",
-        "reason",
-        "judge_input",
-        "attempts",
-        "usage",
-        "cost",
-        "error",
-        "model",
-        "judged_at",
-        "nl_assertion_pass_count",
-        "nl_assertion_total",
-        "nl_assertion_pass_rate",
-        "nl_assertion_verdicts",
-    ]
+    {
+        *("score", "reason", "judge_input", "attempts", "usage", "cost", "error", "model", KEY),
+        *("nl_assertion_pass_count", "nl_assertion_total", "nl_assertion_pass_rate"),
+    }
 )
+"""Keys of a result that are ours to fill, whatever the judge wrote under them."""
 _ECHO: Final = 4000
 """Most characters of an unusable answer that the judge is shown again."""
 
@@ -153,7 +143,7 @@ class Question:
                 return None
             for key in total:
                 total[key] += (usage or {}).get(key, 0)
-        return total if any(total.values()) else None
+        return total
 
 
 def _again(text: str, fault: JudgeFault) -> list[Json]:

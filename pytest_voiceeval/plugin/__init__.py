@@ -16,6 +16,7 @@ from pytest_voiceeval.plugin.fixtures import (
     agent_state,
     call,
     caller_bot,
+    judge,
     voice_scenario,
 )
 from pytest_voiceeval.plugin.keys import CURRENT, LOOKAHEAD, RUN, RUNTIME, SELECTION
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from pytest_voiceeval.plugin.selection import Selection
 
-__all__ = ["agent_bot", "agent_state", "call", "caller_bot", "voice_scenario"]
+__all__ = ["agent_bot", "agent_state", "call", "caller_bot", "judge", "voice_scenario"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -127,9 +128,10 @@ def pytest_runtest_makereport(
     report = yield
     runtime = item.config.stash.get(RUNTIME, None)
     if runtime is not None:
-        from pytest_voiceeval.plugin.outcome import shorten_headline
+        from pytest_voiceeval.plugin.outcome import mark_as_error, shorten_headline
 
         shorten_headline(report, call)
+        mark_as_error(report, call)
         runtime.annotate(item, report)
     return report
 

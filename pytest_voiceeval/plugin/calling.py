@@ -9,27 +9,31 @@ from typing import TYPE_CHECKING
 from pytest_voiceeval.bots.script_player import Script as ModelScript
 from pytest_voiceeval.call.bot_caller import BotCaller
 from pytest_voiceeval.call.caller import Caller, ScriptedCaller
-from pytest_voiceeval.call.errors import NothingToSay
+from pytest_voiceeval.call.errors import CallerFailed, NothingToSay
 from pytest_voiceeval.call.limits import CallLimits
 from pytest_voiceeval.call.plan import AgentLink, CallPlan
 from pytest_voiceeval.plugin.lines import line_to
 from pytest_voiceeval.plugin.model_caller import caller_model_of
+from pytest_voiceeval.plugin.sounding import sound_plan
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from pytest_voiceeval.bots.command import Role
     from pytest_voiceeval.call.caller_model import CallerModel
     from pytest_voiceeval.call.state_probe import StateProbe
-    from pytest_voiceeval.plugin.agent_state import AgentState
     from pytest_voiceeval.plugin.cost import Till
     from pytest_voiceeval.plugin.dialogues import Script
     from pytest_voiceeval.plugin.held import HeldBots
     from pytest_voiceeval.plugin.lines import Line, Source
     from pytest_voiceeval.plugin.options import Settings
+    from pytest_voiceeval.plugin.probing import AgentState
     from pytest_voiceeval.scenario.model import Scenario
 
+SPOKEN_GOODBYE = 30.0
+"""Seconds that an agent may speak on after it has ended the call."""
 SCRIPTED_SILENCE = 5.0
 """Seconds without a sign after which a scripted agent counts as silent: it answers at once."""
 
@@ -67,8 +71,14 @@ class Job:
         return CallLimits(
             max_duration=self.settings.duration,
             turn_silence=silence,
+            exit_words=SPOKEN_GOODBYE if self.settings.audio.on else CallLimits.exit_words,
             caller=model.reply_limit if model else CallLimits.caller,
         )
+
+    def session_of(self, role: Role) -> str:
+        """The id under which a bot knows this call: stock bots with a voice have a script each."""
+        apart = role == "user" and self.settings.audio.on
+        return f"{self.session}-user" if apart else self.session
 
     @property
     def caller_model(self) -> CallerModel | None:
@@ -83,7 +93,7 @@ async def connected(job: Job, script: Script, folder: Path) -> AsyncIterator[Cal
     """Lease the bots of a call and give its plan; what goes wrong before it is a `CallError`."""
     _check_lines(job, script)
     async with (
-        line_to(job.agent, job.session, role="agent") as line,
+        _line(job, job.agent, "agent") as line,
         _turn(job, line),
         _caller(job, script, folder) as caller,
     ):
@@ -96,12 +106,18 @@ async def connected(job: Job, script: Script, folder: Path) -> AsyncIterator[Cal
                 single_connection=job.settings.single_connection,
                 call_dir=_told(folder, line),
                 include_db=job.include_db,
+                sound=sound_plan(job, folder),
                 state=_probe(job),
             )
 
 
 def _probe(job: Job) -> StateProbe | None:
     return None if job.state is None else job.state.for_call(job.scenario, job.session)
+
+
+def _line(job: Job, source: Source, role: Role) -> AbstractAsyncContextManager[Line]:
+    session = job.session_of(role)
+    return line_to(source, session, role=role, offline=job.settings.models.offline)
 
 
 @asynccontextmanager
@@ -121,6 +137,8 @@ def _check_lines(job: Job, script: Script) -> None:
             f"scenario {job.scenario.name!r} has no reference dialogue for the scripted model to "
             "play: name an agent with --agent-url or --agent-cmd, or give --script FILE"
         )
+    if job.settings.audio.on:
+        _check_voices(job)
     built_in = job.caller is None and job.caller_model is None
     scripted_caller = built_in or _session(job, "user") is not None
     if script.caller is None and scripted_caller:
@@ -131,12 +149,26 @@ def _check_lines(job: Job, script: Script) -> None:
         )
 
 
+def _check_voices(job: Job) -> None:
+    """Refuse a call with sound in which the two could not understand each other."""
+    own = "name the caller's bot with --user-cmd or --user-url"
+    if job.caller is None:
+        raise CallerFailed(
+            f"with --modality audio the caller is a bot, but caller_bot gave None: {own}"
+        )
+    if job.bots.is_stock_caller(job.caller) and not job.bots.is_stock(job.agent):
+        raise CallerFailed(
+            "the built-in caller speaks in tones that only the stock agent understands; for an "
+            f"agent of your own {own}"
+        )
+
+
 @asynccontextmanager
 async def _caller(job: Job, script: Script, folder: Path) -> AsyncIterator[Caller]:
     if job.caller is None:
         yield _built_in(job, script)
         return
-    async with line_to(job.caller, job.session, role="user") as line:
+    async with _line(job, job.caller, "user") as line:
         yield BotCaller(
             line.url,
             job.scenario,
@@ -144,6 +176,7 @@ async def _caller(job: Job, script: Script, folder: Path) -> AsyncIterator[Calle
             single_connection=job.settings.single_connection,
             process_exit=line.process_exit,
             call_dir=_told(folder, line),
+            audio=job.settings.audio.on,
         )
 
 
@@ -165,7 +198,7 @@ def _told(folder: Path, line: Line) -> str | None:
 def _session(job: Job, role: Role) -> str | None:
     """The scripted model's session for one side, None where that bot was not given the model."""
     source = job.agent if role == "agent" else job.caller
-    return None if source is None else job.bots.scripted_session(source, job.session)
+    return None if source is None else job.bots.scripted_session(source, job.session_of(role))
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_voiceeval.call.errors import CallError
 from pytest_voiceeval.call.prices import Cost, load_price_table, show_cost, total
+from pytest_voiceeval.plugin.model_agent import refused_runs
 from pytest_voiceeval.report.files import locked
 
 if TYPE_CHECKING:
@@ -101,9 +102,15 @@ class Till:
         """The bill of a call that is about to begin."""
         speakers = speakers_of(job)
         limit = self._settings.models.max_cost
-        if limit is None or not any(self._costs(speaker) for speaker in speakers.values()):
+        asked = [*speakers.values(), self._judge()]
+        if limit is None or not any(self._costs(speaker) for speaker in asked):
             return Bill(self, speakers, None)
         return Bill(self, speakers, Account(self._file, limit))
+
+    def _judge(self) -> Speaker:
+        """Who judges the calls, as it speaks after them."""
+        judge = self._settings.judge
+        return Speaker("model" if judge.asked else "script", judge.model or "", judge.url or "")
 
     def _costs(self, speaker: Speaker) -> bool:
         """Whether a speaker is known to cost anything."""
@@ -121,12 +128,11 @@ class Till:
         if speaker.kind != "model":
             return Cost({side: 0.0 if speaker.kind == "script" else None}, {})
         models = {side: speaker.model}
-        if record is None or not (record.model_runs or record.uncounted_runs):
+        if record is None or (record.tokens is None and not record.uncounted_runs):
             return Cost({side: 0.0}, models)
         price = self.table.find(speaker.model, speaker.url)
-        counted = record.tokens is not None and not record.uncounted_runs
-        if price is None or not counted or record.tokens is None:
-            return Cost({side: None}, models, price and price.date)
+        if price is None or record.tokens is None or record.uncounted_runs:
+            return Cost({side: None}, models)
         return Cost({side: price.cost(record.tokens)}, models, price.date)
 
 
@@ -164,14 +170,24 @@ class Bill:
         self._due = None
 
     def price(self, conversation: Conversation) -> Conversation:
-        """The conversation with what it cost, and a note if the agent's part is unknown."""
-        records = {"agent": conversation.agent, "user": conversation.user}
+        """The conversation with what it cost, and a note if the agent's part is unknown.
+
+        One that has its price already, and may have been judged since, keeps it.
+        """
+        if conversation.cost is not None:
+            self.due(conversation.cost)
+            return conversation
+        refused = min(refused_runs(conversation), conversation.agent.uncounted_runs)
+        agent = replace(
+            conversation.agent, uncounted_runs=conversation.agent.uncounted_runs - refused
+        )
+        records = {"agent": agent, "user": conversation.user}
         cost = Cost({}, {})
         for side, speaker in self._speakers.items():
             cost = cost.plus(self._till.cost(side, speaker, records[side]))
         self.due(cost)
-        notes = (*conversation.warnings, *self._uncounted(conversation.agent))
-        return replace(conversation, cost=cost, warnings=tuple(dict.fromkeys(notes)))
+        notes = (*conversation.warnings, *self._uncounted(agent))
+        return replace(conversation, agent=agent, cost=cost, warnings=tuple(dict.fromkeys(notes)))
 
     def due(self, cost: Cost) -> None:
         """Count this as the whole cost of the call; what a bot of the user's costs nobody knows."""

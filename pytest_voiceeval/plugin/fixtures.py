@@ -10,6 +10,7 @@ from pytest_voiceeval.plugin.keys import CURRENT
 
 if TYPE_CHECKING:
     from pytest_voiceeval.call.result import CallResult
+    from pytest_voiceeval.plugin.judge_fixture import Judge
     from pytest_voiceeval.plugin.runtime import Runtime
     from pytest_voiceeval.scenario.model import Scenario
 
@@ -74,3 +75,16 @@ def call(
     result = _runtime(config).call(request.node, voice_scenario, given)
     config.stash[CURRENT] = result  # for `assert call.db == ...`
     return result
+
+
+@pytest.fixture
+def judge(request: pytest.FixtureRequest) -> Judge:
+    """The LLM judge, for calls and texts of your own tests; skips the test if the judge is off.
+
+    `judge(call, "The agent never promises a refund.")` gives its verdict: `passed`, `score`,
+    `reason` and `assertions`. A judge that cannot be used is an error, not a failure.
+    """
+    from pytest_voiceeval.plugin.judge_fixture import judge_for
+    from pytest_voiceeval.plugin.judge_marks import ask_of
+
+    return judge_for(_runtime(request.config), ask_of(request.node))

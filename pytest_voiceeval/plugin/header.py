@@ -22,7 +22,7 @@ def header(config: pytest.Config, selection: Selection) -> list[str]:
     probe = root_override(config, "agent_state")
     if probe is not None:
         lines.append(f"state: the fixture agent_state in {probe.shown(config)}")
-    lines += _models(read_settings(config))
+    lines += [*_judge(config), *_models(read_settings(config))]
     collecting = config.pluginmanager.get_plugin(COLLECTING)
     if collecting is not None and not collecting.packaged:
         lines.append("paths were given: the scenarios are called by the tests there alone")
@@ -61,6 +61,17 @@ def _agent(config: pytest.Config) -> str:
     return f"{_by_settings(read_settings(config))} ({options[0]} beats {where})"
 
 
+def _judge(config: pytest.Config) -> list[str]:
+    from pytest_voiceeval.plugin.judging import judge_is_on
+    from pytest_voiceeval.wire.urls import mask_url
+
+    settings = read_settings(config)
+    judge = settings.judge
+    if not judge_is_on(config, settings) or judge.url is None:
+        return []
+    return [f"judge: model {judge.model} at {mask_url(judge.url)}, threshold {judge.threshold:g}"]
+
+
 def _models(settings: Settings) -> list[str]:
     """The model that calls, what all models may cost, and that nothing else is connected to."""
     from pytest_voiceeval.wire.urls import mask_url
@@ -68,6 +79,8 @@ def _models(settings: Settings) -> list[str]:
     lines = []
     if settings.caller_url is not None:
         lines.append(f"caller: model {settings.caller_model} at {mask_url(settings.caller_url)}")
+    if settings.audio.on:
+        lines.append("sound: agent and caller speak, in real time")
     if settings.models.max_cost is not None:
         lines.append(f"cost limit: ${settings.models.max_cost:g}")
     if settings.models.offline:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.bots.endpoint import MANY_CALLS, SESSION_FIELD, Bot
-from pytest_voiceeval.plugin.agent_state import Turns
+from pytest_voiceeval.plugin.probing import Turns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 CALL_DIR_VARIABLE = "VOICEEVAL_CALL_DIR"
 """Tells a bot the folder that holds the folders of all calls."""
+
+SPOKEN_CALLS = 4
+"""Calls with sound that a pair of stock bots holds at once: speech takes more of the machine."""
 
 PROCESS_FAULTS = frozenset({"crashes", "garbage"})
 
@@ -43,6 +47,7 @@ class HeldBots:
         # bots that were given the scripted model, with the session they always use, if any
         self._scripted: dict[Source, str | None] = {}
         self._modelled: dict[Source, AgentModel] = {}
+        self._voice: BotSlot | None = None
 
     @property
     def model(self) -> ScriptedModel:
@@ -84,7 +89,7 @@ class HeldBots:
             return self._roomy(parse_bot_urls(settings.user_url, "--user-url"))
         if settings.user_cmd is not None:
             return self._commanded(settings.user_cmd, "user")
-        return None
+        return self._stock_caller() if settings.audio.on else None
 
     def source(self, value: Any, fixture: str) -> Source:
         """What calls lease from, made once per bots: a pool only shares what it alone hands out."""
@@ -106,8 +111,14 @@ class HeldBots:
         return self._scripted[source] or call_session if source in self._scripted else None
 
     def is_stock(self, source: Source) -> bool:
-        """Whether it is the stock agent, all of whose state is ours."""
-        return source in self._scripted and self._scripted[source] is None
+        """Whether it is the stock agent, whichever model plays it: all of its state is ours."""
+        from pytest_voiceeval.bots.slot import BotSlot
+
+        return isinstance(source, BotSlot) and self._settings.agent_cmd is None
+
+    def is_stock_caller(self, source: Source) -> bool:
+        """Whether it is the caller that the scripted model plays in a stock bot."""
+        return source is self._voice
 
     def model_of(self, source: Source) -> AgentModel | None:
         """The language model of the user's that a bot of ours was given, if any."""
@@ -115,22 +126,27 @@ class HeldBots:
 
     @property
     def _many(self) -> int:
-        """Calls of a bot that keeps calls apart: `--voice-concurrency` may ask for more."""
-        return max(MANY_CALLS, self._settings.voice_concurrency or 0)
+        """Calls of a stock bot: `--voice-concurrency` may ask for more."""
+        usual = SPOKEN_CALLS if self._settings.audio.on else MANY_CALLS
+        return max(usual, self._settings.voice_concurrency or 0)
 
     @property
     def _everywhere(self) -> tuple[str, ...]:
         """Options of every stock bot of this run."""
-        return ("--offline",) if self._settings.models.offline else ()
+        offline = ("--offline",) if self._settings.models.offline else ()
+        voice = ("--modality", "audio") if self._settings.audio.on else ()
+        return (*offline, *voice)
 
     def _roomy(self, bots: list[Bot]) -> list[Bot]:
         """Bots of URLs, which cannot say how many calls they take."""
-        return [Bot(bot.url, self._many) if SESSION_FIELD in bot.url else bot for bot in bots]
+        many = max(MANY_CALLS, self._settings.voice_concurrency or 0)
+        return [Bot(bot.url, many) if SESSION_FIELD in bot.url else bot for bot in bots]
 
     def _slot(self, command: BotCommand) -> BotSlot:
         from pytest_voiceeval.bots.slot import BotSlot
 
-        return self._engine.hold(BotSlot(command))
+        local = replace(command, local_only=self._settings.models.offline)
+        return self._engine.hold(BotSlot(local))
 
     def _stock_agent(self) -> BotCommand:
         """The stock bot with the scripted model."""
@@ -146,6 +162,23 @@ class HeldBots:
             max_calls=1 if fault == "crashes" else self._many,
             options=self._everywhere,
         )
+
+    def _stock_caller(self) -> BotSlot:
+        """The stock bot as the caller, with the scripted model and a voice."""
+        from pytest_voiceeval.bots.command import stock_bot_command
+
+        if self._voice is None:
+            command = stock_bot_command(
+                "user",
+                llm_url=self.model.url("{session}"),
+                log_path=self._output.bot_log("user"),
+                env=_environment(self._output),
+                max_calls=self._many,
+                options=self._everywhere,
+            )
+            self._voice = self._slot(command)
+            self._scripted[self._voice] = None
+        return self._voice
 
     def _model_agent(self, model: AgentModel) -> BotCommand:
         """The stock bot with a model of the user's."""

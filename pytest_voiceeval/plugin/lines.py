@@ -12,6 +12,7 @@ from pytest_voiceeval.bots.process import RunningBot
 from pytest_voiceeval.bots.slot import BotSlot
 from pytest_voiceeval.call.errors import AgentUnreachable, CallerFailed
 from pytest_voiceeval.call.result import ProcessExit
+from pytest_voiceeval.plugin.offline import problem_offline
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -55,16 +56,21 @@ def source_of(value: Any, fixture: str, lock_dir: Path) -> Source:
 
 
 @asynccontextmanager
-async def line_to(source: Source, session: str, *, role: str) -> AsyncIterator[Line]:
+async def line_to(
+    source: Source, session: str, *, role: str, offline: bool = False
+) -> AsyncIterator[Line]:
     """Lease a bot for the call `session`; what goes wrong before the call is an error of it."""
+    failure = AgentUnreachable if role == "agent" else CallerFailed
     # an ExitStack-free form: the lease's own errors are told apart from the call's
     lease = source.lease(f"call {session}")
     try:
         bot = await lease.__aenter__()
     except BotError as error:
-        failure = AgentUnreachable if role == "agent" else CallerFailed
         raise failure(str(error)) from error
     try:
+        problem = problem_offline(bot.url, f"the bot of the {role}") if offline else ""
+        if problem:
+            raise failure(problem)
         keeps_apart = SESSION_FIELD in bot.url
         yield Line(session_url(bot.url, session), _exit_probe(bot), keeps_apart)
     finally:

@@ -10,12 +10,15 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scenario.model import Scenario
 
 VOICEEVAL = (
-    "voiceeval(scenario=None, duration=None, min_agent_turns=None, strict_match=None): "
+    "voiceeval(scenario=None, duration=None, min_agent_turns=None, strict_match=None, "
+    "max_latency_p50=None, max_latency_p90=None, max_latency_p95=None, max_latency_p99=None, "
+    "max_first_audio=None): "
     "a call of the voice agent under test; the arguments override the options of the same name."
 )
 JUDGE = (
-    "judge: an LLM judge has a say in the verdict; set on packaged scenarios that list the signal "
-    "judge_passed or nl_assertion."
+    "judge(criteria=None, threshold=None): an LLM judge has a say in the verdict; set on packaged "
+    "scenarios that list the signal judge_passed or nl_assertion. On a test of your own: "
+    "statements that must be true of its call, and the score it must reach."
 )
 MARKERS = (VOICEEVAL, JUDGE)
 

@@ -17,11 +17,13 @@ import pytest
 
 from pytest_voiceeval.call.errors import CallError, MeasurementInvalid, ScenarioInvalid
 from pytest_voiceeval.call.score import ScoreOptions, score
-from pytest_voiceeval.call.session import run_call
 from pytest_voiceeval.plugin.calling import connected
 from pytest_voiceeval.plugin.calllog import CallLog, filed_under
 from pytest_voiceeval.plugin.dialogues import script_for
+from pytest_voiceeval.plugin.holding import hold
 from pytest_voiceeval.plugin.marks import unreported
+from pytest_voiceeval.plugin.model_agent import refuse_outage
+from pytest_voiceeval.plugin.sounding import judge_latency
 from pytest_voiceeval.plugin.watchdog import LoopLag
 from pytest_voiceeval.report.artifacts import write_call, write_unscored
 from pytest_voiceeval.report.results_file import error_line, scored_line
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from pytest_voiceeval.call.result import CallResult, Conversation
     from pytest_voiceeval.plugin.calling import Job
     from pytest_voiceeval.plugin.dialogues import Script
+    from pytest_voiceeval.plugin.judging import ItemJudge
     from pytest_voiceeval.plugin.output import RunOutput
     from pytest_voiceeval.plugin.watchdog import LoopWatch
     from pytest_voiceeval.scenario.model import Scenario
@@ -89,6 +92,7 @@ class Measuring:
         job: The call.
         output: Where its files and its line go.
         watch: Watches the loop it runs in.
+        llm_judge: What a language model thinks of the call, if one is asked.
         judge: Adds to the verdicts of a scored call.
     """
 
@@ -97,13 +101,16 @@ class Measuring:
         job: Job,
         output: RunOutput,
         watch: LoopWatch,
+        llm_judge: ItemJudge,
         judge: Callable[[Scenario, CallResult], CallResult],
     ) -> None:
         self._job = job
         self._output = output
         self._watch = watch
+        self._llm_judge = llm_judge
         self._judge = judge
         self._measured = Measured(job.session, output.folder)
+        self._bill = job.till.bill(job)
         self._waited = 0.0
         self._talking = False
 
@@ -116,6 +123,8 @@ class Measuring:
             except asyncio.CancelledError:
                 self._keep_cancelled()
                 raise
+            finally:
+                self._bill.close()
         self._measured.seconds = time.monotonic() - began - self._waited
         self._measured.ended_at = time.time()
         return self._measured
@@ -124,7 +133,9 @@ class Measuring:
         try:
             script = await _in_one_piece(asyncio.to_thread(self._prepare))
             conversation = await self._hold(script)
-            await _in_one_piece(asyncio.to_thread(self._score, conversation))
+            result = await _in_one_piece(asyncio.to_thread(self._score, conversation))
+            result = await self._llm_judge.judge(self._job.scenario, result)
+            await _in_one_piece(asyncio.to_thread(self._keep, result))
         except pytest.skip.Exception as skipped:
             self._measured.problem = skipped
             self._drop_folder()
@@ -135,6 +146,7 @@ class Measuring:
 
     def _prepare(self) -> Script:
         """Make the folder, refuse a scenario that cannot judge an agent, choose the lines."""
+        self._llm_judge.refuse()
         scenario = self._job.scenario
         self._measured.folder = self._output.call_folder(scenario.name)
         try:
@@ -154,9 +166,11 @@ class Measuring:
     async def _hold(self, script: Script) -> Conversation:
         asked = time.monotonic()
         try:
+            await self._bill.open()
             async with connected(self._job, script, self._measured.folder) as plan:
                 self._waited = time.monotonic() - asked
                 self._talking = True
+                self._bill.begin()
                 return await self._talk(plan)
         finally:
             if not self._talking:
@@ -167,7 +181,7 @@ class Measuring:
         try:
             with self._watch.measuring() as lag:
                 self._measured.lag = lag
-                conversation = await run_call(plan)
+                conversation = await hold(plan)
         except CallError as error:
             if not lag.invalidates:
                 raise
@@ -179,17 +193,29 @@ class Measuring:
 
     # -- after
 
-    def _score(self, conversation: Conversation) -> None:
-        self._talking = False
+    def _score(self, conversation: Conversation) -> CallResult:
         settings = self._job.settings
         options = ScoreOptions(
             min_agent_turns=settings.min_agent_turns, strict_match=settings.strict_match
         )
         scenario = self._job.scenario
+        conversation = self._bill.price(conversation)
         try:
-            result = self._judge(scenario, score(scenario, conversation, options))
+            refuse_outage(conversation, self._job.bots.model_of(self._job.agent))
+            return score(scenario, conversation, options)
         except CallError as error:
             error.conversation = error.conversation or conversation
+            raise
+
+    def _keep(self, result: CallResult) -> None:
+        """Add the verdicts that nobody has to wait for, and write everything down."""
+        self._talking = False
+        scenario = self._job.scenario
+        self._bill.price(result.conversation)
+        try:
+            result = self._judge(scenario, judge_latency(result, self._job.settings.audio))
+        except CallError as error:
+            error.conversation = error.conversation or result.conversation
             raise
         self._measured.result = write_call(self._measured.folder, scenario, result)
         self._append(scored_line(self._measured.result))
@@ -199,8 +225,8 @@ class Measuring:
         self._talking = False
         self._measured.problem = error
         scenario = self._job.scenario
-        conversation = getattr(error, "conversation", None)
-        if conversation is not None:
+        if isinstance(error, CallError) and error.conversation is not None:
+            conversation = error.conversation = self._bill.price(error.conversation)
             try:
                 write_unscored(self._measured.folder, scenario, conversation, error)
             except Exception:

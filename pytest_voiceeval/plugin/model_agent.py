@@ -94,18 +94,22 @@ class AgentModel:
             )
 
 
-def refuse_outage(conversation: Conversation, model: AgentModel) -> None:
+def refuse_outage(conversation: Conversation, model: AgentModel | None) -> None:
     """Tell a call in which the endpoint failed from one in which the model did.
 
     An address, key or rate that is wrong says nothing about the model at any time. Whatever else
     the endpoint answers, such as a server error, says nothing as long as the agent has said
     nothing; later it ends the call like any fatal error of an agent.
 
+    Args:
+        conversation: What was heard of the agent.
+        model: What it is, None for an agent that is no model of ours.
+
     Raises:
         AgentModelFailed: It was the endpoint.
     """
     fault = _last_fault(conversation)
-    if fault is None:
+    if fault is None or model is None:
         return
     status = fault["model_endpoint"].get("status")
     spoke = any(said.role == "agent" for said in conversation.transcript)
@@ -116,17 +120,28 @@ def refuse_outage(conversation: Conversation, model: AgentModel) -> None:
     raise AgentModelFailed(f"the agent's model ({model.model!r}): {fault['error']}{hint}")
 
 
+def refused_runs(conversation: Conversation) -> int:
+    """Requests for an answer that the endpoint refused, so that they cost nothing."""
+    faults = [fault for _, fault in _faults(conversation) if fault.get("fatal") is True]
+    return sum(fault["model_endpoint"].get("spent") is False for fault in faults)
+
+
 def _last_fault(conversation: Conversation) -> dict[str, Any] | None:
     """The failure of the endpoint that ended the conversation, None if something else did."""
     if conversation.end_reason not in {EndReason.AGENT_ERROR, EndReason.AGENT_SILENT}:
         return None
     heard = max((u.end for u in conversation.transcript if u.role == "agent"), default=-1.0)
-    faults = [
-        event.data
+    faults = [fault for at, fault in _faults(conversation) if at >= heard]
+    return faults[-1] if faults else None
+
+
+def _faults(conversation: Conversation) -> list[tuple[float, dict[str, Any]]]:
+    """The failures of the endpoint that the stock agent told of, with their times."""
+    return [
+        (event.at, event.data)
         for event in conversation.events
-        if event.side == "agent" and event.type == "error" and event.at >= heard
+        if event.side == "agent"
+        and event.type == "error"
+        and isinstance(event.data, dict)
+        and isinstance(event.data.get("model_endpoint"), dict)
     ]
-    last = faults[-1] if faults else None
-    if not isinstance(last, dict) or not isinstance(last.get("model_endpoint"), dict):
-        return None
-    return last

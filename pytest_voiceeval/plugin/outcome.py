@@ -44,3 +44,13 @@ def shorten_headline(report: pytest.TestReport, call: pytest.CallInfo[None]) -> 
     crash = getattr(report.longrepr, "reprcrash", None)
     if ours and crash is not None:
         crash.message = crash.message.partition("\n")[0]
+
+
+def mark_as_error(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+    """Report what could not be measured as an error, also where a test's body found it out.
+
+    For pytest, and all that read its reports, an error is what fails in another phase than `call`.
+    """
+    unmeasured = call.excinfo is not None and isinstance(call.excinfo.value, NotMeasured)
+    if unmeasured and report.failed and report.when == "call":
+        report.when = "setup"

@@ -75,6 +75,11 @@ class RunOutput:
         """Where the workers of this run lock the bots they share."""
         return Path(tempfile.gettempdir()) / f"voiceeval-locks-{os.getuid()}"
 
+    @property
+    def account(self) -> Path:
+        """Where all processes of this run count what it has cost."""
+        return _account(self._run)
+
     def bot_log(self, role: str) -> Path:
         """Where a bot of this process logs."""
         folder = self.folder / "bot_logs"
@@ -96,6 +101,10 @@ class RunOutput:
     def shown(self, path: Path) -> str:
         """The path as a reader in the current directory would type it."""
         return _shown(path, self._shown_from)
+
+
+def _account(run: Run) -> Path:
+    return run.folder / ".shared" / f"cost-{run.id}.json"
 
 
 def worker_id(config: pytest.Config) -> str:
@@ -177,6 +186,7 @@ def _write_files(run: Run, session: pytest.Session) -> None:
     from pytest_voiceeval.report.run_args import add_invocation
     from pytest_voiceeval.report.session_files import calls_of_run, write_session_files
 
+    _account(run).unlink(missing_ok=True)
     results_file.merge(run.folder)
     run.calls = calls_of_run(results_file.read(run.folder), run.id)
     if run.calls:

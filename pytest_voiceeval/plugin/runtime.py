@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import pytest
 
 from pytest_voiceeval.call.errors import AgentStateFailed
-from pytest_voiceeval.plugin.agent_state import agent_state_of
+from pytest_voiceeval.plugin.audio_options import BUDGETS, problem_of_budgets
 from pytest_voiceeval.plugin.calling import Job
 from pytest_voiceeval.plugin.collection import ScenarioItem
+from pytest_voiceeval.plugin.cost import Till
 from pytest_voiceeval.plugin.engine import Engine
 from pytest_voiceeval.plugin.held import HeldBots
 from pytest_voiceeval.plugin.hooks import Judges, extra_text, tell_finished
+from pytest_voiceeval.plugin.judge_marks import ask_of
+from pytest_voiceeval.plugin.judging import OFF, ItemJudge, judging_of, settled
 from pytest_voiceeval.plugin.keys import LOOKAHEAD, RESULT, RUNTIME, TIMING
 from pytest_voiceeval.plugin.lines import capacity, keeps_apart
 from pytest_voiceeval.plugin.lookahead import LookAhead
@@ -25,19 +28,22 @@ from pytest_voiceeval.plugin.measuring import Measuring, expected_errors, refuse
 from pytest_voiceeval.plugin.options import Settings, problem_of_limits, read_settings
 from pytest_voiceeval.plugin.outcome import NotMeasured
 from pytest_voiceeval.plugin.output import RunOutput
+from pytest_voiceeval.plugin.probing import agent_state_of
 from pytest_voiceeval.plugin.rerun import rerun_of
 from pytest_voiceeval.plugin.selecting import offer_user_packs
 from pytest_voiceeval.plugin.timing import Timing
 from pytest_voiceeval.report.properties import PREFIX, error_figures, figures
+from pytest_voiceeval.scenario.checks import JUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_voiceeval.call.result import CallResult
-    from pytest_voiceeval.plugin.agent_state import AgentState
     from pytest_voiceeval.plugin.engine import Work
+    from pytest_voiceeval.plugin.judging import Judging
     from pytest_voiceeval.plugin.lines import Source
     from pytest_voiceeval.plugin.measuring import Measured
+    from pytest_voiceeval.plugin.probing import AgentState
     from pytest_voiceeval.scenario.model import Scenario
 
 T = TypeVar("T")
@@ -45,7 +51,7 @@ T = TypeVar("T")
 Given = tuple[Any, Any, Any]
 """What the fixtures `agent_bot`, `caller_bot` and `agent_state` returned."""
 
-MARKER_ARGUMENTS = ("duration", "min_agent_turns", "strict_match")
+MARKER_ARGUMENTS = ("duration", "min_agent_turns", "strict_match", *BUDGETS)
 
 
 def runtime_of(config: pytest.Config) -> Runtime:
@@ -60,13 +66,15 @@ class Runtime:
 
     def __init__(self, config: pytest.Config) -> None:
         offer_user_packs(config)  # a run whose markers name its scenarios selects none
-        self.settings = read_settings(config)
+        self.settings = settled(config, read_settings(config))
         self.output = RunOutput(config)
         self._config = config
         self._ahead = config.stash.get(LOOKAHEAD, None) or LookAhead()
         self._judges = Judges(config)
+        self._judging: Judging | None = None
         self._engine = Engine()
         self._bots = HeldBots(self._engine, self.settings, self.output)
+        self._till = Till(self.settings, self.output.account)
         self._numbers = itertools.count(1)
         self._nonce = secrets.token_hex(3)
 
@@ -74,6 +82,8 @@ class Runtime:
         """End every call, every bot and the engine."""
         self._ahead.land()
         self._engine.stop()
+        if self._judging is not None:
+            self._judging.stop()
 
     # -- what the fixtures ask for
 
@@ -84,6 +94,16 @@ class Runtime:
     def default_caller(self) -> Any:
         """Start or name the caller bot the options ask for, if any."""
         return _explained(self._bots.caller)
+
+    def judging(self) -> Judging | None:
+        """The judge of the run, None if it is off.
+
+        Raises:
+            JudgeUnusable: It is on and cannot be asked.
+        """
+        if self._judging is None:
+            self._judging = judging_of(self._config, self.settings, lambda: self._till.table)
+        return self._judging
 
     def call(self, item: pytest.Item, scenario: Scenario, given: Given) -> CallResult:
         """Hold one call, or take the one that ran ahead; raise `NotMeasured` if it has no result.
@@ -181,10 +201,12 @@ class Runtime:
             # packaged items only compare hashes
             include_db=not isinstance(item, ScenarioItem) or self._judges.present,
             nodeid=item.nodeid,
+            till=self._till,
             held_back=held_back,
             state=self._state(state, agent_source),
         )
-        measuring = Measuring(job, self.output, self._engine.watch, self._judges.judge)
+        llm_judge = ItemJudge(self.judging(), ask_of(item))
+        measuring = Measuring(job, self.output, self._engine.watch, llm_judge, self._judges.judge)
         return self._engine.submit(measuring.run())
 
     def _state(self, given: Any, agent: Source) -> AgentState | None:
@@ -256,8 +278,11 @@ def _settings_for(item: pytest.Item, settings: Settings) -> Settings:
         given |= {key: mark.kwargs[key] for key in MARKER_ARGUMENTS if key in mark.kwargs}
     option = item.config.getoption
     beaten = {key for key in given if option(f"voiceeval_{key}") is not None}
-    settings = replace(settings, **{key: given[key] for key in given if key not in beaten})
+    given = {key: given[key] for key in given if key not in beaten}
+    budgets = {key: given.pop(key) for key in BUDGETS if key in given}
+    settings = replace(settings, **given, audio=settings.audio.with_budgets(budgets))
     problem = problem_of_limits(settings.duration, settings.min_agent_turns)
+    problem = problem or problem_of_budgets(budgets)
     if problem:
         pytest.fail(f"@pytest.mark.voiceeval: {problem.replace('-', '_', 2)}", pytrace=False)
     return settings
@@ -316,5 +341,8 @@ def _is_ours(name: str) -> bool:
 
 
 def _nothing_applies(result: CallResult) -> str:
-    asked = ", ".join(str(name) for name in result.breakdown["not_applicable"])
+    names = [str(name) for name in result.breakdown["not_applicable"]]
+    asked = ", ".join(names)
+    if result.judgement is None and set(names) <= {str(name) for name in JUDGED}:
+        return f"{asked} needs the judge; {OFF}"
     return f"none of the signals this scenario is judged by applies: {asked}"

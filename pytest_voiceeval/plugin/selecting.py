@@ -31,6 +31,7 @@ def select(config: pytest.Config) -> Selection | None:
     paths, ids = selections.split_arguments(config)
     settings = read_settings(config)
     _check_bots(settings)
+    _check_judge(config, settings)
     _check_output(config, settings)
     selection = selections.resolve(*_asked_for(config, settings, ids), ids)
     if selection is None:
@@ -90,6 +91,12 @@ def _check_bots(settings: Settings) -> None:
         caller_model_of(settings)
     except (BotError, ValueError) as error:
         raise pytest.UsageError(str(error)) from error
+
+
+def _check_judge(config: pytest.Config, settings: Settings) -> None:
+    from pytest_voiceeval.plugin.judging import check_judge
+
+    check_judge(config, settings)
 
 
 def _check_output(config: pytest.Config, settings: Settings) -> None:

@@ -9,6 +9,7 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_voiceeval.call.errors import JudgeUnusable
 from pytest_voiceeval.call.prediction import prediction_of
 from pytest_voiceeval.report.bridge_log import bridge_log
 from pytest_voiceeval.report.conversation_log import conversation_log, seglst
@@ -19,6 +20,7 @@ from pytest_voiceeval.report.trace import read_trace
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_voiceeval.call.judgement import Judgement
     from pytest_voiceeval.call.result import CallResult, Conversation, SideRecord
     from pytest_voiceeval.scenario.model import Scenario
 
@@ -38,6 +40,7 @@ def write_call(folder: Path, scenario: Scenario, result: CallResult) -> CallResu
         write_json(folder / "db_diff.json", result.db_diff)
     if result.db is not None:
         write_json(folder / "final_scenario_db.json", result.db)
+    _write_judgement(folder, result.judgement)
     # the hash of what the agent sent counts more than the one it reported
     agent = replace(result.conversation.agent, db_hash=result.db_hash)
     _write_measured(folder, replace(result.conversation, agent=agent, warnings=warnings))
@@ -58,11 +61,18 @@ def write_unscored(
         write_json(folder / "final_agent_response.json", prediction_of(conversation))
     if conversation.agent.db is not None:
         write_json(folder / "final_scenario_db.json", conversation.agent.db)
+    if isinstance(error, JudgeUnusable):
+        _write_judgement(folder, error.judgement)
     _write_measured(folder, conversation, f"{type(error).__name__}: {error}")
     try:
         _write_scenario(folder, scenario)
     except Exception as problem:  # noqa: BLE001 - foreign code, and what was measured is on disk
         write_text(folder / "scenario_config.error.txt", f"{type(problem).__name__}: {problem}\n")
+
+
+def _write_judgement(folder: Path, judgement: Judgement | None) -> None:
+    if judgement is not None:
+        write_json(folder / "judge_result.json", judgement.record)
 
 
 def _write_measured(folder: Path, conversation: Conversation, error: str | None = None) -> None:

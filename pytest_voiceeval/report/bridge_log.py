@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.messages import Applied, FinalResponse, error_text, parse_server_message
 from pytest_voiceeval.report.clock import moment
-from pytest_voiceeval.report.conversation_log import by_start, response_latency, stop_reason
+from pytest_voiceeval.report.conversation_log import by_start, stop_reason
 from pytest_voiceeval.report.files import json_text, one_line
+from pytest_voiceeval.report.sound import response_latencies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_voiceeval.call.result import Conversation, SideRecord, Utterance, WireEvent
+    from pytest_voiceeval.call.result import Conversation, SideRecord, WireEvent
 
 _SPEAKING = {"bot-started-speaking": "STARTED", "bot-stopped-speaking": "STOPPED"}
 
@@ -135,14 +136,12 @@ def _field(data: Any, key: str) -> str:
 
 
 def _turn_lines(conversation: Conversation) -> Iterator[_Line]:
-    heard: Utterance | None = None
-    for utterance in by_start(conversation.transcript):
-        latency = response_latency(utterance, heard)
+    utterances = by_start(conversation.transcript)
+    for utterance, latency in response_latencies(conversation, utterances):
         if latency is not None:
             text = f"[LATENCY] Response latency: {latency:.1f}ms"
             yield _Line(utterance.start, text, "INFO")
         yield _Line(utterance.end, f"[{utterance.role.upper()}] {utterance.text}", "INFO")
-        heard = utterance if utterance.role == "user" else heard
 
 
 def _closing_lines(conversation: Conversation, error: str | None) -> Iterator[_Line]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.report.clock import wall_clock
 from pytest_voiceeval.report.files import one_line
+from pytest_voiceeval.report.sound import response_latencies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,7 +34,7 @@ def conversation_log(conversation: Conversation) -> str:
     end = wall_clock(conversation, conversation.duration)
     reason = stop_reason(conversation.end_reason) or "[ERROR]"
     footer = ["", "", LINE, f"End time: {end or 'never'}", f"Stop reason: {reason}", LINE]
-    return "\n".join([*header, *_turns(by_start(conversation.transcript)), *footer]) + "\n"
+    return "\n".join([*header, *_turns(conversation), *footer]) + "\n"
 
 
 def seglst(conversation: Conversation) -> list[dict[str, Any]]:
@@ -62,22 +63,13 @@ def by_start(utterances: Sequence[Utterance]) -> list[Utterance]:
     return sorted(utterances, key=lambda utterance: utterance.start)
 
 
-def response_latency(utterance: Utterance, heard: Utterance | None) -> float | None:
-    """Milliseconds from the caller's last word to the agent's first; None if it opened the call."""
-    if utterance.role != "agent" or heard is None:
-        return None
-    return (utterance.start - heard.end) * 1000
-
-
-def _turns(utterances: Iterable[Utterance]) -> Iterable[str]:
-    heard: Utterance | None = None
-    for utterance in utterances:
+def _turns(conversation: Conversation) -> Iterable[str]:
+    utterances = by_start(conversation.transcript)
+    for utterance, latency in response_latencies(conversation, utterances):
         start, end = utterance.start, utterance.end
         who = utterance.role.upper()
         yield (
             f"[{start:7.3f}s - {end:7.3f}s] ({end - start:.3f}s) {who}: {one_line(utterance.text)}"
         )
-        latency = response_latency(utterance, heard)
         if latency is not None:
             yield f"  → Response latency: {latency:.1f}ms"
-        heard = utterance if utterance.role == "user" else heard

@@ -12,8 +12,10 @@ from pytest_voiceeval.report.actions_text import action_sections, predicate_sect
 from pytest_voiceeval.report.calls_text import recorded_sections, writers_sections
 from pytest_voiceeval.report.characters import clean
 from pytest_voiceeval.report.database_text import database_sections, in_telling_order
+from pytest_voiceeval.report.judge_text import judge_sections
 from pytest_voiceeval.report.layout import WIDTH, Section, fit
 from pytest_voiceeval.report.rerun import rerun_lines
+from pytest_voiceeval.report.sound import latency_sections
 from pytest_voiceeval.report.transcript_text import transcript_lines
 from pytest_voiceeval.report.verdict_text import log_sections, notes_sections, verdict_section
 
@@ -59,15 +61,23 @@ def _sections(result: CallResult, artifacts: str | None) -> list[Section]:
         "db_state_match": database,
         "is_action_match": action_sections(result),
         "db_state_assertion": predicate_sections(result),
+        _judged_by(result): judge_sections(result),
     }
     failed = [name for name in by_signal if name in result.breakdown["failed"]]
     ordered = [*failed, *(name for name in by_signal if name not in failed)]
     return [
         verdict_section(result),
         *log_sections(result.conversation),
+        *latency_sections(result),
         *(section for name in ordered for section in by_signal[name]),
         *notes_sections(result.warnings),
     ]
+
+
+def _judged_by(result: CallResult) -> str:
+    """The signal of the judge that failed the call, if one did."""
+    names = ("nl_assertion", "judge_passed")
+    return next((name for name in names if name in result.breakdown["failed"]), names[0])
 
 
 def footer(nodeid: str, artifacts: str | None, options: Sequence[str] = ()) -> list[str]:

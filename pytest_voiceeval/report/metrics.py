@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval.call.result import EndReason
 from pytest_voiceeval.report.clock import wall_clock
 from pytest_voiceeval.report.conversation_log import stop_reason
-from pytest_voiceeval.report.results_file import error_of
+from pytest_voiceeval.report.judge_figures import judge_metrics
+from pytest_voiceeval.report.results_file import cost_figures, error_of
+from pytest_voiceeval.report.sound import first_audio_ms, sound_metrics
 from pytest_voiceeval.scoring.signals import NOT_APPLICABLE, SuccessSignal
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def metrics_of(result: CallResult, directory: str, trace: Trace | None = None) -
         verdicts = [dict(verdict) for verdict in result.assertion_verdicts]
         metrics["db_state_assertion_verdicts"] = verdicts
         metrics["db_state_assertion_pass_rate"] = _rate([v["passed"] for v in verdicts])
+    metrics |= judge_metrics(result.judgement)
     if result.task_passed is not None:
         metrics["is_task_successful"] = result.task_passed
     if trace is not None and trace.present:
@@ -89,6 +92,8 @@ def _measured(conversation: Conversation, directory: str) -> dict[str, Any]:
         "model_runs": conversation.agent.model_runs or None,
         "token_usage": _token_usage(conversation),
         "token_usage_reported": _token_usage_reported(conversation),
+        **cost_figures(conversation.cost),
+        **sound_metrics(conversation),
     }
 
 
@@ -152,7 +157,9 @@ def _latencies(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def _greeting_latency(conversation: Conversation) -> float | None:
-    """Milliseconds from the kickoff to the agent's first word."""
+    """Milliseconds from the kickoff to the agent's first word, or sound."""
+    if conversation.sound is not None:
+        return first_audio_ms(conversation)
     first = next((latency for latency in conversation.latencies if latency.turn == 1), None)
     return None if first is None or first.first_text is None else first.first_text * 1000
 

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from pytest_voiceeval.report.metrics import caller_latencies, latency_stats
 from pytest_voiceeval.report.results_file import error_of
+from pytest_voiceeval.report.sound import sound_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pytest_voiceeval.call.judgement import Judgement
+    from pytest_voiceeval.call.prices import Cost
     from pytest_voiceeval.call.result import CallResult, Conversation
 
 Figure = bool | int | float | str
@@ -27,6 +30,7 @@ def figures(result: CallResult) -> list[tuple[str, Figure]]:
             **{str(name): verdict for name, verdict in result.signals.items()},
             "is_successful": result.passed,
             "is_task_successful": result.task_passed,
+            **_judge(result.judgement),
             "stalled": result.stalled,
             **_measured(result.conversation),
             "db_changes": None if result.changes is None else len(result.changes),
@@ -45,6 +49,12 @@ def error_figures(
     measured = {} if conversation is None else _measured(conversation)
     known = {**measured, "scenario": scenario, "error": error_of(error)["code"]}
     return _named({**known, "artifacts": _folder(artifacts)})
+
+
+def _judge(judgement: Judgement | None) -> dict[str, Figure | None]:
+    if judgement is None:
+        return {}
+    return {"judge_score": judgement.score, "judge_model": judgement.settings.get("model")}
 
 
 def _named(values: Mapping[str, Figure | None]) -> list[tuple[str, Figure]]:
@@ -69,7 +79,9 @@ def _measured(conversation: Conversation) -> dict[str, Figure | None]:
         "tool_calls": len(conversation.tool_calls),
         "duration": round(conversation.duration, 3) if began else None,
         **dict(_latency(conversation)),
+        **dict(sound_figures(conversation)),
         **dict(_tokens(conversation)),
+        **dict(_cost(conversation.cost)),
     }
 
 
@@ -78,6 +90,17 @@ def _latency(conversation: Conversation) -> Iterator[tuple[str, Figure]]:
     if stats["count"]:
         for name, value in stats.items():
             yield f"latency_{name}", value if name == "count" else round(value, 1)
+
+
+def _cost(cost: Cost | None) -> Iterator[tuple[str, Figure]]:
+    """Of calls with models of the user's only: a script costs nothing, and a bot tells nothing."""
+    if cost is None or not cost.models:
+        return
+    for side, model in cost.models.items():
+        yield f"{side}_model", model
+    for side, dollars in (*cost.sides.items(), ("", cost.total)):
+        name = f"{side}_cost" if side else "cost"
+        yield name, "unknown" if dollars is None else round(dollars, 6)
 
 
 def _tokens(conversation: Conversation) -> Iterator[tuple[str, Figure]]:

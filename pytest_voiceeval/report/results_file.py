@@ -10,13 +10,17 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from pytest_voiceeval.call.errors import JudgeUnusable
 from pytest_voiceeval.report.files import json_text, locked
+from pytest_voiceeval.report.judge_figures import judge_line
+from pytest_voiceeval.report.sound import sound_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_voiceeval.call.result import CallResult, Conversation
+    from pytest_voiceeval.call.prices import Cost
+    from pytest_voiceeval.call.result import CallResult, Conversation, SideRecord
 
 SCHEMA_VERSION = 1
 RESULTS_FILE = "results.jsonl"
@@ -36,11 +40,10 @@ def scored_line(result: CallResult) -> Line:
         "reasons": list(result.why_failed),
         "signals": {str(name): verdict for name, verdict in result.signals.items()},
         "stalled": result.stalled,
-        "model_runs": result.model_runs,
-        "tokens": {side: _tokens(tokens) for side, tokens in result.tokens.items()},
         "db_hash": result.db_hash,
         "expected_hash": result.expected_hash,
         "db_changes": None if result.changes is None else len(result.changes),
+        **judge_line(result.judgement),
         "warnings": list(result.warnings),
     }
 
@@ -48,8 +51,13 @@ def scored_line(result: CallResult) -> Line:
 def error_line(scenario: str, domain: str, error: Exception) -> Line:
     """What is known of a call that could not be scored: nothing measured is lost."""
     conversation = getattr(error, "conversation", None)
-    line = conversation_line(conversation) if conversation is not None else {}
+    line: Line = {}
+    if conversation is not None:
+        line = {**conversation_line(conversation), "warnings": list(conversation.warnings)}
     known = {"scenario": scenario, "domain": domain, **line}
+    if isinstance(error, JudgeUnusable):
+        # everything but the judge's verdict is known; it counts nowhere all the same
+        known |= {"signals": error.signals, **judge_line(error.judgement)}
     return {**known, "outcome": "error", "error": error_of(error)}
 
 
@@ -75,7 +83,29 @@ def conversation_line(conversation: Conversation) -> Line:
         "end_reason": None if reason is None else str(reason),
         "end_detail": conversation.end_detail,
         "agent_turns": conversation.agent_turns,
+        "model_runs": conversation.agent.model_runs,
+        "tokens": {
+            "agent": _tokens(conversation.agent),
+            "user": None if conversation.user is None else _tokens(conversation.user),
+        },
+        **cost_figures(conversation.cost),
+        **sound_line(conversation),
     }
+
+
+def cost_figures(cost: Cost | None) -> Line:
+    """Which models of the user's spoke, and dollars by side; what is unknown is null."""
+    if cost is None:
+        return {}
+    return {
+        "models": {side: cost.models.get(side) for side in cost.sides},
+        "cost": {side: dollars and round(dollars, 9) for side, dollars in _sums(cost)},
+        "prices_of": None if cost.as_of is None else cost.as_of.isoformat(),
+    }
+
+
+def _sums(cost: Cost) -> list[tuple[str, float | None]]:
+    return [*cost.sides.items(), ("total", cost.total)]
 
 
 def append(folder: Path, worker: str, line: Mapping[str, Any]) -> None:
@@ -138,7 +168,9 @@ def _parse(file: Any) -> Iterator[Line]:
             yield line
 
 
-def _tokens(tokens: Any) -> dict[str, int] | None:
+def _tokens(side: SideRecord) -> dict[str, int] | None:
+    tokens = side.tokens
     if tokens is None:
         return None
-    return {"calls": tokens.calls, "prompt": tokens.prompt, "completion": tokens.completion}
+    counted = {"calls": tokens.calls, "prompt": tokens.prompt, "completion": tokens.completion}
+    return counted | ({"uncounted": side.uncounted_runs} if side.uncounted_runs else {})

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.report.aggregate import Rate, spans, totals, wall_time
+from pytest_voiceeval.report.cost_text import cost_parts
 from pytest_voiceeval.report.files import one_line
 from pytest_voiceeval.report.metrics import latency_stats
 
@@ -68,6 +69,7 @@ def summary_text(calls: Sequence[Call]) -> str:
         _errors(calls),
         _rates(calls),
         _tokens(calls),
+        _cost(calls),
         _domains(calls),
     ]
     return "\n".join("\n".join(block) + "\n" for block in map(list, blocks) if block)
@@ -207,8 +209,11 @@ def _signal_rates(calls: Sequence[Call]) -> Iterator[tuple[str, str]]:
         if parts.total:
             yield title, _rate(parts, noun)
     scores = [s for c in calls if c.counts and isinstance(s := c.get("judge_score"), int | float)]
-    if scores:
-        yield "Judge score mean", f"{math.fsum(scores) / len(scores):.3f} (n={len(scores)})"
+    unusable = sum(bool((call.line.get("judge") or {}).get("error")) for call in calls)
+    if scores or unusable:
+        mean = f"{math.fsum(scores) / len(scores):.3f}" if scores else "unknown"
+        errors = f"; {unusable} more without a verdict: judge unusable" if unusable else ""
+        yield "Judge score mean", f"{mean} (n={len(scores)}{errors})"
 
 
 def _parts(calls: Iterable[Call], key: str) -> Rate:
@@ -256,6 +261,12 @@ def _tokens_line(counts: Sequence[int]) -> str:
     n_calls, prompt, completion = counts
     total = prompt + completion
     return f"{n_calls} call(s), prompt={prompt}, completion={completion}, total={total}"
+
+
+def _cost(calls: Iterable[Call]) -> Iterator[str]:
+    parts = cost_parts([call.line for call in calls])
+    if parts:
+        yield f"Cost: {', '.join(parts)}"
 
 
 def _domains(calls: Sequence[Call]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.report.aggregate import Rate, concurrency, spans, totals, wall_time
+from pytest_voiceeval.report.cost_text import cost_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,7 @@ def summary(lines: Sequence[Line], folder: str) -> list[str]:
         *_fill("signals", signals, most=3),
         *_fill("domains", domains, most=2),
         *_times(lines),
+        *_fill("cost", cost_parts(lines), most=2),
         *_held_back(lines),
         f"voiceeval: results in {folder}",
     ]

@@ -12,6 +12,7 @@ from pytest_voiceeval.call.result import AGENT_FAULTS, EndReason
 from pytest_voiceeval.report.actions_text import title_of
 from pytest_voiceeval.report.characters import columns, flat, one_line, without_terminal_codes
 from pytest_voiceeval.report.database_text import in_telling_order
+from pytest_voiceeval.report.judge_text import judge_clauses
 from pytest_voiceeval.report.layout import WIDTH, Lines, Section, clip, count, wrap
 from pytest_voiceeval.report.writers import record_of
 
@@ -25,6 +26,7 @@ LOG_LINES = 5
 _CUT_OFF = {
     EndReason.TIMEOUT: "time limit reached before the agent ended the call",
     EndReason.TURN_LIMIT: "turn limit reached before the agent ended the call",
+    EndReason.BOTH_SILENT: "both fell silent before the agent ended the call",
 }
 
 
@@ -75,12 +77,11 @@ def _reasons(result: CallResult) -> Iterator[str]:
         "db_state_match": _database_clause(result),
         "is_action_match": _actions_clause(result),
         "db_state_assertion": _predicates_clause(result),
-        "nl_assertion": "the judge found a statement about the call untrue",
-        "judge_passed": "the judge's score is below the threshold",
+        **judge_clauses(result.judgement),
     }
     evidence = {verdict.name: verdict.why for verdict in result.verdicts}
     clauses |= {name: _added_clause(name, why) for name, why in evidence.items()}
-    yield from (clause for name, clause in clauses.items() if name in failed)
+    yield from dict.fromkeys(clause for name, clause in clauses.items() if name in failed)
     if unclean and result.end_reason not in _CUT_OFF:
         yield "agent did not end the call, the caller hung up"
 

@@ -38,6 +38,7 @@ def problems_of(scenario: Scenario) -> list[str]:
         *_no_signals(scenario),
         *_unknown_signals(scenario),
         *_empty_criteria(scenario),
+        *_bad_statements(scenario),
         *_sideless_actions(scenario),
         *_bad_dialogue(scenario),
         *_unknown_arguments(scenario),
@@ -75,6 +76,17 @@ def _empty_criteria(scenario: Scenario) -> list[str]:
         missing = ", ".join(_SOURCES[signal] for signal in wanted)
         problems.append(f"nothing but the clean exit could decide: it has no {missing}")
     return problems
+
+
+def _bad_statements(scenario: Scenario) -> list[str]:
+    """A text in place of a list would be judged letter by letter."""
+    given: Any = scenario.nl_assertions
+    good = isinstance(given, list | tuple) and all(
+        isinstance(text, str) and text.strip() for text in given
+    )
+    if not given or good:
+        return []
+    return [f"nl_assertions must be a list of sentences for the judge, not {given!r:.60}"]
 
 
 def _is_database(signal: SuccessSignal) -> bool:

@@ -240,15 +240,23 @@ class Connection:
         await self._send_in_time(MessageFrame(rtvi.dump(message)), "send-text")
         return message.id or ""
 
-    async def send_audio(self, frame: AudioFrame) -> None:
+    async def send_audio(self, frame: AudioFrame, *, in_time: bool = True) -> None:
         """Send a piece of sound, at once: pacing is the caller's business.
+
+        Args:
+            frame: The sound.
+            in_time: False waits as long as it takes, for who sends many times a second and looks
+                himself whether the bot reads.
 
         Raises:
             ConnectionLost: The connection is closed.
             MessageTooLarge: Not sent, it is above ``max_outgoing``.
             SendTimeout: The bot does not read from its socket.
         """
-        await self._send_in_time(frame, "audio")
+        if in_time:
+            await self._send_in_time(frame, "audio")
+        else:
+            await self._send(frame, "audio")
 
     async def close(self) -> None:
         """Close with the closing handshake, at most the ``close`` deadline long. May be repeated.

@@ -9,6 +9,7 @@ proto3 does not have.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_voiceeval.wire.errors import FrameError
@@ -93,6 +94,7 @@ Frame = AudioFrame | MessageFrame | TextFrame | TranscriptionFrame | Interruptio
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
+_PIECE = 16_384
 _UINT32, _UINT64 = 2**32 - 1, 2**64 - 1
 
 
@@ -145,6 +147,29 @@ def encode(frame: Frame) -> bytes:
     Raises:
         FrameError: An integer does not fit its field, or a text has no UTF-8 form.
     """
+    if type(frame) is AudioFrame and _is_piece_of_stream(frame):
+        head, tail = _around_audio(len(frame.audio), frame.sample_rate, frame.num_channels)
+        return b"".join((head, frame.audio, tail))
+    return _encode(frame)
+
+
+def _is_piece_of_stream(frame: AudioFrame) -> bool:
+    """Whether a frame is sound of a usual size and nothing else."""
+    plain = not frame.id and not frame.name and frame.pts is None
+    return plain and 0 < len(frame.audio) <= _PIECE
+
+
+@lru_cache(maxsize=64)
+def _around_audio(size: int, sample_rate: int, num_channels: int) -> tuple[bytes, bytes]:
+    """What stands around so many bytes of sound: the same for all frames of a stream."""
+    frame = AudioFrame(bytes(size), sample_rate, num_channels)
+    rest = _SCHEMAS[_NUMBERS[AudioFrame]][1][3:]
+    tail = b"".join(part for field in rest for part in _encode_field(frame, field))
+    whole = _encode(frame)
+    return whole[: len(whole) - size - len(tail)], tail
+
+
+def _encode(frame: Frame) -> bytes:
     number = _NUMBERS[type(frame)]
     parts = [part for field in _SCHEMAS[number][1] for part in _encode_field(frame, field)]
     head = _tag(number, _LENGTH) + _encode_varint(sum(map(len, parts)))

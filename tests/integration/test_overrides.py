@@ -44,6 +44,14 @@ REFUSED = {
         {"conftest.py": AGENT.replace("session", "module")},
         "conftest.py:3: the fixture 'agent_bot' has the scope 'module', but *",
     ),
+    "state in a sub-folder": (
+        {"tests/conftest.py": AGENT.replace("agent_bot", "agent_state")},
+        f"tests/conftest.py:3: the fixture 'agent_state' {UNSEEN}",
+    ),
+    "state of a function": (
+        {"conftest.py": AGENT.replace("agent_bot", "agent_state").replace('(scope="session")', "")},
+        "conftest.py:3: the fixture 'agent_state' has the scope 'function', but it serves the *",
+    ),
     "one scenario for all": (
         {
             "conftest.py": f'{IMPORT}@pytest.fixture(scope="session")\n'

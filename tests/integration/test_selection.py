@@ -314,7 +314,10 @@ def test_the_marker_of_scenarios_that_need_a_judge(
 
 def test_markers_tell_their_arguments(run: Run) -> None:
     run("--markers").stdout.fnmatch_lines(
-        ["@pytest.mark.voiceeval(scenario=None, duration=None, *", "@pytest.mark.judge: an LLM *"]
+        [
+            "@pytest.mark.voiceeval(scenario=None, duration=None, *",
+            "@pytest.mark.judge(criteria=None, threshold=None): an LLM *",
+        ]
     )
 
 

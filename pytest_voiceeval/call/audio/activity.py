@@ -92,20 +92,14 @@ class ActivityDetector:
     @property
     def spans(self) -> tuple[Span, ...]:
         """All speech so far, that under way as far as it went."""
-        current = [self._span(self._open)] if self._open and self._long_enough(self._open) else []
-        return (*self._spans, *current)
+        return (*self._spans, *([self.latest] if self.speaking and self.latest else []))
 
     @property
-    def last_sound(self) -> float | None:
-        """Where the last speech so far ends, seconds; None if there was none."""
-        if self.speaking and self._open:
-            return self._open[1] / self._rate
-        return self._spans[-1].end if self._spans else None
-
-    @property
-    def began(self) -> float:
-        """Where the speech under way, or the latest, began."""
-        return self.spans[-1].start
+    def latest(self) -> Span | None:
+        """The speech under way as far as it went, else the last one; None if there was none."""
+        if self._open is not None and self._long_enough(self._open):
+            return self._span(self._open)
+        return self._spans[-1] if self._spans else None
 
     @property
     def _waiting(self) -> int:

@@ -89,7 +89,7 @@ class PcmReader:
         self.reset()
         self._format = (rate, channels)
         if rate != RATE:
-            import soxr
+            import soxr  # type: ignore[import-untyped]
 
             # in floats: with integers soxr dithers
             self._stream = soxr.ResampleStream(rate, RATE, 1, dtype="float32", quality="HQ")

@@ -84,6 +84,7 @@ class Playout:
         self._arrived: float | None = None  # of the spurt that is played or held back
         self._playing = False
         self._stopped = False
+        self._flushes: list[tuple[float, float]] = []  # when, and seconds of speech
         self._dry: float | None = None  # when the last spurt ran out in the middle of a sound
 
     # -- what the bot sends
@@ -111,8 +112,10 @@ class Playout:
         self._stopped = True
         self._dry = None
 
-    def flush(self) -> None:
+    def flush(self, at: float) -> None:
         """Drop what has not been played: the bot was interrupted."""
+        if self._loud_waiting:
+            self._flushes.append((at, self._loud_waiting / RATE))
         self.figures.flushed_seconds += self._waiting / RATE
         self._reader.reset()
         self._pieces.clear()
@@ -144,6 +147,14 @@ class Playout:
         if place < 0:
             return self._jitter
         return self.spurts[place].played - self.spurts[place].arrived
+
+    def dropped(self, played: float) -> float:
+        """Seconds of speech that had come, and were dropped when the playing stopped at that time.
+
+        Sound that was dropped was spoken all the same.
+        """
+        near = 2 * CHUNK / RATE
+        return sum(seconds for at, seconds in self._flushes if abs(at - played) <= near)
 
     def _begins(self, at: float) -> bool:
         assert self._arrived is not None  # noqa: S101 - seen by the only caller
@@ -203,4 +214,3 @@ def loud_bytes(audio: bytes, threshold: float) -> bool:
     import numpy as np
 
     return loud(np.frombuffer(audio, "<i2", len(audio) // 2), threshold)
-

@@ -8,6 +8,8 @@ what follows.
 from __future__ import annotations
 
 import asyncio
+import math
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,7 +32,16 @@ if TYPE_CHECKING:
 
 LATE = 0.03
 """Seconds from which on a frame counts as late."""
-_SILENT_FRAME = bytes(2 * CHUNK)
+_SILENCE = AudioFrame(bytes(2 * CHUNK), RATE, 1)
+
+
+def _frame(chunk: Samples) -> AudioFrame:
+    return AudioFrame(chunk.astype("<i2", copy=False).tobytes(), RATE, 1)
+
+
+def next_tick(now: float) -> float:
+    """The next moment at which the relays of all calls tick: one wake-up serves them all."""
+    return math.ceil(now / TICK) * TICK
 
 
 class Line(Protocol):
@@ -83,7 +94,8 @@ class Leg:
         self.detector = ActivityDetector(plan.speech_level)
         self._line = line
         self._mixer = mixer
-        self._outbox: asyncio.Queue[bytes] = asyncio.Queue()
+        self._outbox: deque[AudioFrame] = deque()
+        self._posted = asyncio.Event()
 
     def tick(self, due: float) -> Samples | None:
         """Play the chunk of one tick; return what was played, None for silence."""
@@ -97,8 +109,14 @@ class Leg:
             import numpy as np
 
             chunk = self._mixer.mix(np.zeros(CHUNK, np.int16) if chunk is None else chunk)
-        self._outbox.put_nowait(_SILENT_FRAME if chunk is None else chunk.astype("<i2").tobytes())
+        self._outbox.append(_SILENCE if chunk is None else _frame(chunk))
+        self._posted.set()
         return chunk
+
+    @property
+    def unread(self) -> float:
+        """Seconds of sound that wait because the bot does not read."""
+        return len(self._outbox) * TICK
 
     async def send(self) -> None:
         """Send what is played, until cancelled; a bot that does not read keeps only itself waiting.
@@ -107,7 +125,12 @@ class Leg:
             WireError: As the line says.
         """
         while True:
-            await self._line.send_audio(AudioFrame(await self._outbox.get(), RATE, 1))
+            await self._posted.wait()
+            self._posted.clear()
+            while self._outbox:
+                # it leaves the box when it is sent, so that what waits can be counted
+                await self._line.send_audio(self._outbox[0])
+                self._outbox.popleft()
 
 
 class Relay:
@@ -116,19 +139,19 @@ class Relay:
     Args:
         to_agent: What the caller says.
         to_user: What the agent says.
-        recorder: Takes every tick.
 
     Attributes:
         pace: How punctual it was.
-        started: Time of the first tick, 0 before.
+        started: Time of the first tick, 0 before; settable before that.
+        recorder: Takes every tick.
     """
 
-    def __init__(self, to_agent: Leg, to_user: Leg, recorder: StereoRecorder | None = None) -> None:
+    def __init__(self, to_agent: Leg, to_user: Leg) -> None:
         self.to_agent = to_agent
         self.to_user = to_user
         self.pace = Pace()
         self.started = 0.0
-        self._recorder = recorder
+        self.recorder: StereoRecorder | None = None
 
     def leg_of(self, side: Side) -> Leg:
         """The direction that carries this side's sound."""
@@ -137,14 +160,14 @@ class Relay:
     async def run(self, on_tick: Callable[[float], None]) -> None:
         """Tick until cancelled, or until `on_tick` raises; it is given the time that is due."""
         loop = asyncio.get_running_loop()
-        self.started = loop.time()
+        self.started = self.started or loop.time()
         while True:
             due = self.started + self.pace.ticks * TICK
             await asyncio.sleep(due - loop.time())
             self.pace.note(loop.time() - due)
             left, right = self.to_agent.tick(due), self.to_user.tick(due)
-            if self._recorder is not None:
-                self._recorder.take(left, right)
+            if self.recorder is not None:
+                self.recorder.take(left, right)
             on_tick(due)
 
     @property

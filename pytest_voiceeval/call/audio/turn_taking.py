@@ -7,6 +7,7 @@ disturbs. The greeting does not count.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def curve(latency: float, *, tool: bool) -> float:
     points = WITH_TOOL if tool else PLAIN
     if latency <= points[0][0] or latency >= points[-1][0]:
         return 0.0
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(points):
         if latency <= x1:
             return y0 + (y1 - y0) * (latency - x0) / (x1 - x0)
     return 0.0  # pragma: no cover - the last point was looked at

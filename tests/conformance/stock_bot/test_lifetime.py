@@ -48,11 +48,20 @@ async def test_ends_at_sigterm_with_a_hung_model(
         assert bot.process.stdout.read() == "", "stdout holds the ready line only"
 
 
-async def test_unreachable_model_is_an_error_event(session: str, start_bot: StartBot) -> None:
+async def test_unreachable_model_is_asked_again_then_a_fatal_error(
+    session: str, start_bot: StartBot
+) -> None:
     with start_bot("--role", "agent", "--llm-url", "http://127.0.0.1:9/v1") as bot:
         async with bot.talk(session) as talk:
             seen = await talk.turn("hello", last="error")
-    assert seen[-1].data == {"error": "Error during completion: Connection error.", "fatal": False}
+            while not seen[-1].data["fatal"]:
+                seen += await talk.until("error")
+    told = seen.of_type("error")
+    words = "the endpoint http://127.0.0.1:9/v1 cannot be reached (ConnectError: "
+    assert all(data["error"].startswith(words) for data in told)
+    assert [data["fatal"] for data in told] == [False, False, False, True]
+    assert [", asked again after" in d["error"].replace(";", ",") for d in told][-2:] == [True, False]
+    assert told[-1]["model_endpoint"] == {"status": None, "spent": False}
 
 
 async def test_fault_crashes(

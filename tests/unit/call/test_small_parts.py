@@ -168,6 +168,8 @@ async def test_the_scripted_caller_says_its_lines_then_goodbye_then_hangs_up() -
 
 
 def test_end_reasons_print_as_their_names() -> None:
-    expected = "exit caller_hangup timeout turn_limit agent_silent agent_error agent_gone"
+    expected = (
+        "exit caller_hangup timeout turn_limit agent_silent agent_error agent_gone both_silent"
+    )
     found: list[Any] = [str(reason) for reason in EndReason]
     assert found == expected.split()

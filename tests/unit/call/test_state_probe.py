@@ -107,6 +107,17 @@ async def test_sync_code_runs_beside_the_loop_and_async_code_in_it() -> None:
     assert [thread is threading.main_thread() for thread in threads] == [False, True, True]
 
 
+async def test_code_that_hangs_keeps_nobody_else_waiting() -> None:
+    end = threading.Event()
+    hanging = [probe(lambda *_: end.wait(30)).read(_limits(state_read=0.2)) for _ in range(40)]
+    try:
+        outcomes = await asyncio.gather(*hanging, return_exceptions=True)
+        assert all("was not through after 0.2 s" in str(outcome) for outcome in outcomes)
+        assert (await probe().read(_limits()))[0] == STATE
+    finally:
+        end.set()
+
+
 async def test_the_state_is_a_plain_copy() -> None:
     live: dict[str, Any] = {"stock": {7: {"price": Decimal("2.50"), "tags": ("a",)}}}
     state, digest = await probe(lambda scenario, session: live).read(_limits())

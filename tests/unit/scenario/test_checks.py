@@ -159,3 +159,10 @@ def test_a_dialogue_that_cannot_be_played_is_the_scenarios_fault(shop, dialogue,
 def test_which_scenarios_nobody_but_the_judge_decides(shop, signals, answer):
     scenario = type("Judged", (shop,), {"success_signals": signals})(name="check_tests__y")
     assert needs_judge(scenario) is answer
+
+
+@pytest.mark.parametrize("given", ["is kind", ["is kind", ""], [3], {"1": "is kind"}])
+def test_statements_for_the_judge_are_a_list_of_sentences(shop, given):
+    [problem] = _problems(shop, (S.NL_ASSERTION, S.CLEAN_EXIT), nl_assertions=given)
+    assert problem.startswith("nl_assertions must be a list of sentences for the judge, not ")
+    assert _problems(shop, (S.NL_ASSERTION, S.CLEAN_EXIT), nl_assertions=("is kind",)) == []

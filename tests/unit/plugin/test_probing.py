@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from pytest_voiceeval import plugin
 from pytest_voiceeval.bots.endpoint import Bot
 from pytest_voiceeval.bots.pool import BotPool
 from pytest_voiceeval.call.errors import AgentStateFailed
-from pytest_voiceeval.plugin.agent_state import Turns, agent_state_of
 from pytest_voiceeval.plugin.lines import keeps_apart
+from pytest_voiceeval.plugin.probing import Turns, agent_state_of
 
 HERE = Path(__file__)
 
@@ -65,12 +66,12 @@ def test_none_asks_the_agent() -> None:
     ("value", "says"),
     [
         ({"orders": {}}, "gave {'orders': {}}; expected a callable (scenario, session_id) -> dict"),
-        (Shop, "test_agent_state.Shop'>; expected a callable (scenario, session_id) -> dict"),
+        (Shop, "test_probing.Shop'>; expected a callable (scenario, session_id) -> dict"),
         (type("Odd", (Shop,), {"prepare": 3})(), "its prepare is 3, no method"),
     ],
 )
 def test_anything_else_is_refused(value: Any, says: str) -> None:
-    with pytest.raises(AgentStateFailed, match="^the fixture 'agent_state'") as caught:
+    with pytest.raises(AgentStateFailed, match=r"^the fixture 'agent_state'") as caught:
         agent_state_of(value, HERE.parent)
     assert says in str(caught.value)
 
@@ -111,8 +112,9 @@ async def test_who_is_cancelled_while_waiting_leaves_no_lock(tmp_path: Path) -> 
         await asyncio.sleep(0.02)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-    async with asyncio.timeout(20), second.one(), asyncio.timeout(0.5):
-        pass
+    async with asyncio.timeout(20):
+        async with second.one():
+            pass
 
 
 async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
@@ -120,3 +122,9 @@ async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     with pytest.raises(AgentStateFailed, match=r"the lock of the agent's state in .*file/sub"):
         async with Turns(tmp_path / "file" / "sub").one():
             pass
+
+
+def test_no_module_takes_the_name_of_a_fixture() -> None:
+    """Python would put the module in the fixture's place once it is imported."""
+    folder = Path(plugin.__file__).parent
+    assert [name for name in plugin.__all__ if (folder / f"{name}.py").exists()] == []
