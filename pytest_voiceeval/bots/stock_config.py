@@ -278,7 +278,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="voiceeval bot",
         description="Serve a Pipecat bot over WebSocket, at /ws/SESSION and /ws.",
         epilog=f"{PORT_VARIABLE} is the default of --port; {CONFIG_VARIABLE} names a YAML file "
-        "with sections `llm`, `server`, `stt`, `tts`, `vad`, `turn_taking`, `transport`, which the command line overrules.",
+        "with sections `llm`, `server`, `stt`, `tts`, `vad`, `turn_taking`, `transport`, which the "
+        "command line overrules.",
     )
     add = parser.add_argument
     add("--role", choices=ROLES, required=True, help="the part the bot plays")

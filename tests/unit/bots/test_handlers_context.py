@@ -356,7 +356,11 @@ class TestConfigureOutput:
     @pytest.fixture(autouse=True)
     def frames(self, monkeypatch: pytest.MonkeyPatch) -> None:
         # The real module takes 0.3 s to import, and its warning would be an error here.
-        frame = SimpleNamespace(LLMConfigureOutputFrame=lambda skip_tts: ("skip_tts", skip_tts))
+        frame = SimpleNamespace(
+            LLMConfigureOutputFrame=lambda skip_tts: SimpleNamespace(
+                skip_tts=skip_tts, interruptible=True
+            )
+        )
         monkeypatch.setitem(sys.modules, "pipecat.frames.frames", frame)
 
     def ask(self, worker: FakeWorker, arguments: Any, *, known: bool = True) -> Any:
@@ -369,7 +373,10 @@ class TestConfigureOutput:
     async def test_is_set_from_the_top_of_the_pipeline(self, audio: bool, known: bool) -> None:
         worker = FakeWorker([])
         assert await self.ask(worker, {"audio": audio}, known=known) is True
-        assert worker.log == [("skip_tts", not audio), "flush"]
+        frame, then = worker.log
+        assert then == "flush"
+        # an interruption on its way would drop it
+        assert (frame.skip_tts, frame.interruptible) == (not audio, False)
 
     @pytest.mark.parametrize("arguments", [{}, {"audio": "no"}, {"audio": 0}])
     async def test_argument_must_be_a_bool(self, arguments: Any) -> None:

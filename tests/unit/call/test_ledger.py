@@ -246,3 +246,11 @@ def test_an_action_without_a_call_stands_for_itself() -> None:
 def test_unknown_tools_are_listed_like_any_other() -> None:
     (call,) = merge_tool_calls("agent", context_of(("1", "../../x", '{"a": 1}')), Ledger())
     assert call.name == "../../x"
+
+
+def test_runs_without_usage_are_counted() -> None:
+    usage = ("metrics", {"tokens": [{"prompt_tokens": 10, "completion_tokens": 3}]})
+    started = ("bot-llm-started", None)
+    assert noted(started, usage).uncounted_runs == 0
+    assert noted(started, usage, started).uncounted_runs == 1
+    assert noted(usage, usage, started).uncounted_runs == 0

@@ -12,7 +12,7 @@ from pytest_voiceeval.call.errors import CallerFailed
 from pytest_voiceeval.call.llm_caller import LLMCaller
 from pytest_voiceeval.call.result import Conversation, EndReason, Tokens
 from tests.unit.call_llm.conftest import CallerScenario
-from tests.unit.call_llm.provider import Provider, Rule, Say, hang_up, reset
+from tests.unit.call_llm.provider import Provider, Rule, Say, error, hang_up, reset
 
 END = hang_up("Thank you, goodbye.", reason="goal_met")
 
@@ -170,3 +170,17 @@ async def test_many_calls_at_once_do_not_wait_for_each_other(kit: Any, serve: An
     calls = await asyncio.gather(*(call() for _ in range(20)))
     assert {found.agent_turns for found in calls} == {5}
     assert asyncio.get_running_loop().time() - begin < 20 * 0.6
+
+
+async def test_what_a_broken_call_has_cost_is_kept(kit: Any, hold: Any) -> None:
+    bot = kit.Bot(kit.saying("Hello."), kit.saying("Which one?"))
+    with pytest.raises(CallerFailed) as raised:
+        await hold(bot, Say("A return."), error(401, "No such key"))
+    assert raised.value.conversation.user.tokens == Tokens(1, 100, 10)
+
+
+async def test_a_caller_that_was_never_asked_has_no_side(kit: Any, hold: Any) -> None:
+    bot = kit.Bot(kit.saying("Hello."))
+    with pytest.raises(CallerFailed) as raised:
+        await hold(bot, error(401, "No such key"))
+    assert raised.value.conversation.user is None

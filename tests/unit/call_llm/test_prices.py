@@ -105,7 +105,7 @@ def test_a_table_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_the_table_of_the_documentation_is_one(tmp_path: Path) -> None:
-    page = Path(__file__).parents[3] / "docs" / "callers.md"
+    page = Path(__file__).parents[3] / "docs" / "models.md"
     _, _, rest = page.read_text(encoding="utf-8").partition('```toml title="prices.toml"\n')
     file = tmp_path / "prices.toml"
     file.write_text(rest.partition("```")[0])

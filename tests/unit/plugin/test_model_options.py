@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from pytest_voiceeval.plugin import model_options
 from pytest_voiceeval.plugin.model_agent import AgentModel
-from pytest_voiceeval.plugin.options import OPTIONS
+from pytest_voiceeval.plugin.options import OPTIONS, Settings
 from pytest_voiceeval.wire import urls
 
 KEY = "sk-planted-0123456789"
@@ -39,6 +40,20 @@ def test_a_model_as_the_agent() -> None:
 def test_paths_are_below_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(PRICES)
     assert read(tmp_path, price_table=["own.toml"]).price_tables == (tmp_path / "own.toml",)
+
+
+def test_the_settings_of_a_run_show_no_key_in_a_traceback() -> None:
+    given: dict[str, Any] = dict.fromkeys(field.name for field in fields(Settings))
+    url = f"https://api.example/v1?api_key={KEY}"
+    given |= {"caller_url": url, "agent_url": (f"ws://u:{KEY}@x/?t={KEY}",)}
+    given |= {
+        "agent_cmd": f"bot --api-key {KEY}",
+        "models": read_flags(Path(), LLM | {"--agent-llm-url": url}),
+    }
+    settings = Settings(**given)
+    assert "api.example" in repr(settings)
+    assert KEY not in repr(settings)
+    assert KEY not in repr(settings.models)
 
 
 TOGETHER = "--agent-model and --agent-llm-url go together: give both"
