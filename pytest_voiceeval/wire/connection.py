@@ -241,22 +241,14 @@ class Connection:
         return message.id or ""
 
     async def send_audio(self, frame: AudioFrame, *, in_time: bool = True) -> None:
-        """Send a piece of sound, at once: pacing is the caller's business.
-
-        Args:
-            frame: The sound.
-            in_time: False waits as long as it takes, for who sends many times a second and looks
-                himself whether the bot reads.
+        """Send a piece of sound now; unless ``in_time``, however long the bot takes to read it.
 
         Raises:
             ConnectionLost: The connection is closed.
             MessageTooLarge: Not sent, it is above ``max_outgoing``.
             SendTimeout: The bot does not read from its socket.
         """
-        if in_time:
-            await self._send_in_time(frame, "audio")
-        else:
-            await self._send(frame, "audio")
+        await (self._send_in_time if in_time else self._send)(frame, "audio")
 
     async def close(self) -> None:
         """Close with the closing handshake, at most the ``close`` deadline long. May be repeated.

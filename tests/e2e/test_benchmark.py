@@ -84,4 +84,4 @@ def test_a_wrong_amount_fails_and_is_named(
 def test_a_record_without_script_and_agent_says_to_name_an_agent(upstream: Path, run: Run) -> None:
     result = run("eva_airline::1_1_3")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["agent_unreachable: *", "*name an agent with*"])
+    result.stdout.fnmatch_lines(["nothing_to_say: *", "*name an agent with*"])

@@ -107,7 +107,7 @@ def test_tests_of_ones_own_get_the_result(pytester: pytest.Pytester, run: Run) -
         ),
         pytest.param(
             '@pytest.mark.voiceeval(scenario="eva_airline::cancellation_refund", durration=5)',
-            "*does not take durration; it takes scenario, duration, min_agent_turns, strict_match",
+            "*does not take durration; it takes scenario, duration, min_agent_turns, strict_match*",
             id="unknown argument",
         ),
     ],

@@ -373,12 +373,12 @@ def test_help_names_every_option_in_one_group(run: Run) -> None:
     result.stdout.fnmatch_lines(["voice agent evaluation (voiceeval):", "*--domain=NAME*"])
 
 
-ODD = ["two words", "a/b", "../up", "x::y", "p[1]", "naïve", "50%"]
+UNUSUAL = ["two words", "a/b", "../up", "x::y", "p[1]", "naïve", "50%"]
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("name", UNUSUAL)
 def test_an_odd_name_is_selected_by_its_id(pytester: pytest.Pytester, look: Run, name: str) -> None:
-    write_pack(pytester.path, ["plain", *ODD])
+    write_pack(pytester.path, ["plain", *UNUSUAL])
     [line] = [x for x in look(f"shop::{name}", "-q").outlines if x.startswith("shop::")]
     [again] = [x for x in look(line, "-q").outlines if x.startswith("shop::")]
     assert again == line
@@ -387,9 +387,9 @@ def test_an_odd_name_is_selected_by_its_id(pytester: pytest.Pytester, look: Run,
 def test_odd_names_run_and_keep_their_files_in_the_folder_of_the_run(
     pytester: pytest.Pytester, run: Run, results: Callable[[], list[dict[str, object]]]
 ) -> None:
-    write_pack(pytester.path, ODD)
-    run("--domain", "shop", "-n", "2", "--junitxml", "j.xml").assert_outcomes(passed=len(ODD))
-    assert {line["scenario"] for line in results()} == {f"shop__{name}" for name in ODD}
+    write_pack(pytester.path, UNUSUAL)
+    run("--domain", "shop", "-n", "2", "--junitxml", "j.xml").assert_outcomes(passed=len(UNUSUAL))
+    assert {line["scenario"] for line in results()} == {f"shop__{name}" for name in UNUSUAL}
     folders = {path.name for path in (pytester.path / "out").iterdir() if path.is_dir()}
     assert {line["artifacts"] for line in results()} == folders - {"bot_logs"}
 

@@ -60,7 +60,9 @@ def test_only_bots_imports_pipecat() -> None:
     for path in PACKAGE.rglob("*.py"):
         roots = {name.split(".")[0] for name in imports_of(path)}
         if roots & BOT_PROCESS_ONLY:
-            assert path.is_relative_to(PACKAGE / "bots"), f"{path} imports {roots & BOT_PROCESS_ONLY}"
+            assert path.is_relative_to(PACKAGE / "bots"), (
+                f"{path} imports {roots & BOT_PROCESS_ONLY}"
+            )
 
 
 def test_packs_use_only_the_public_api() -> None:

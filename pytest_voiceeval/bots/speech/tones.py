@@ -102,7 +102,11 @@ class Listener:
         """Listen on: 16 bit mono samples in, whatever ended in them out."""
         more = np.frombuffer(audio[: len(audio) // 2 * 2], "<i2").astype(np.float32)
         self._samples = np.concatenate([self._samples, more])
-        self._stray += len(more) if is_sound(audio) else 0
+        sound = is_sound(audio)
+        if not (sound or self._stray):  # most of a call: keep what a first tone may begin in
+            self._drop(max(0, len(self._samples) - 2 * self._window))
+            return []
+        self._stray += len(more) if sound else 0
         heard = []
         while (found := self._next()) is not None:
             heard.append(found)

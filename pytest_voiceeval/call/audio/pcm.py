@@ -24,6 +24,12 @@ MOST_CHANNELS = 8
 _HEADER_MOST = 512  # bytes in which the data chunk of a WAV header is looked for
 
 
+def load() -> None:
+    """Import what sound needs now, and not while a call waits for its frames."""
+    import numpy as np  # noqa: F401
+    import soxr  # type: ignore[import-untyped]  # noqa: F401
+
+
 class BadSound(ValueError):
     """An audio frame nobody can play."""
 
@@ -89,7 +95,7 @@ class PcmReader:
         self.reset()
         self._format = (rate, channels)
         if rate != RATE:
-            import soxr  # type: ignore[import-untyped]
+            import soxr
 
             # in floats: with integers soxr dithers
             self._stream = soxr.ResampleStream(rate, RATE, 1, dtype="float32", quality="HQ")

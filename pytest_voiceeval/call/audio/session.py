@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.audio.ending import Endings
 from pytest_voiceeval.call.audio.minutes import SoundMinutes
-from pytest_voiceeval.call.audio.pcm import BadSound
+from pytest_voiceeval.call.audio.pcm import BadSound, load
 from pytest_voiceeval.call.audio.plan import KICKOFF_AFTER, TICK, SoundPlan
 from pytest_voiceeval.call.audio.recording import RECORDING, StereoRecorder, TrackRecorder
 from pytest_voiceeval.call.audio.relay import Leg, Relay, next_tick
@@ -55,6 +55,7 @@ async def run_audio_call(plan: CallPlan) -> Conversation:
         CallError: Something else than the agent went wrong; ``conversation`` holds what was
             measured until then. ``MeasurementInvalid`` if the sound was not carried in time.
     """
+    await asyncio.to_thread(load)
     peer = Peer(
         "agent",
         plan.agent.url,

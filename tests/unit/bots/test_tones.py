@@ -10,7 +10,7 @@ from pytest_voiceeval.bots.speech.tones import LONGEST, Listener, encode
 TEXTS = [
     "Hello.",
     "Larkspur Airways reservations, good afternoon. How may I be of help?",
-    "Zoë’s naïve façade – 航空券",
+    "Zoë has a naïve façade: 航空券",
     "",
 ]
 
