@@ -96,7 +96,7 @@ def test_an_endpoint_that_is_overloaded_and_then_gone(
     assert line["error"]["code"] == "agent_model_failed"
     assert line["agent_turns"] == 1
     again = [text for text in line["warnings"] if "HTTP 503: Overloaded; asked again after" in text]
-    assert len(again) == 2
+    assert 1 <= len(again) <= 2  # one if both pauses came out alike: a warning is given once
 
 
 def test_a_key_that_is_not_there(run: Run) -> None:

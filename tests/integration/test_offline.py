@@ -42,4 +42,4 @@ def test_a_bot_that_was_started_cannot_either(pytester: pytest.Pytester, run: Ru
     )
     result = run(ITEM, "--voice-offline", "--agent-cmd", f"{sys.executable} {bot}")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["  ws://192.0.2.1:8765, beyond this machine"])
+    result.stdout.fnmatch_lines(["*ws://192.0.2.1:8765, beyond this machine"])

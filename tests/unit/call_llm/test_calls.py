@@ -9,6 +9,7 @@ import pytest
 
 from pytest_voiceeval.call.caller_model import CallerModel
 from pytest_voiceeval.call.errors import CallerFailed
+from pytest_voiceeval.call.limits import CallLimits
 from pytest_voiceeval.call.llm_caller import LLMCaller
 from pytest_voiceeval.call.result import Conversation, EndReason, Tokens
 from tests.unit.call_llm.conftest import CallerScenario
@@ -162,7 +163,7 @@ async def test_many_calls_at_once_do_not_wait_for_each_other(kit: Any, serve: An
         async with kit.serving(kit.Bot(kit.saying("Yes."))) as bot:
             scenario = CallerScenario()
             result: Conversation = await kit.hold(
-                bot, LLMCaller(scenario, model), scenario=scenario
+                bot, LLMCaller(scenario, model), scenario=scenario, limits=CallLimits()
             )
             return result
 
