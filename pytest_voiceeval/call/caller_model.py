@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from pytest_voiceeval.wire.urls import is_loopback, mask_url
+from pytest_voiceeval.wire.urls import is_loopback, mask_url, problem_of_http_url
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _COMPLETIONS = "/chat/completions"
-_BLANK = re.compile(r"[\x00-\x20\x7f]")
 
 MARGIN = 5.0
 """Seconds beyond its own patience after which a caller is given up from outside."""
@@ -63,7 +60,7 @@ class CallerModel:
         Raises:
             ValueError: A value is out of its range, or the address is none.
         """
-        problem = problem_of_url(self.url)
+        problem = problem_of_http_url(self.url)
         if problem:
             raise ValueError(
                 f"the caller's model: {mask_url(self.url)!r} is not its address: {problem}; "
@@ -121,22 +118,3 @@ class CallerModel:
         One reply may take two answers: the second when the first was no line of a caller.
         """
         return 2 * self.patience + MARGIN
-
-
-def problem_of_url(url: str) -> str:
-    """What is wrong with the address of a model, empty if nothing is."""
-    if _BLANK.search(url):
-        return "it holds blanks or control characters"
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return "its host or port is malformed"
-    faults = {
-        "its scheme is not http or https": parts.scheme not in {"http", "https"},
-        "it names no host": not host,
-        "port 0 cannot be connected to": port == 0,
-        "a user or password belongs into an environment variable": "@" in parts.netloc,
-        "it has a fragment (#)": bool(parts.fragment),
-    }
-    return next((fault for fault, found in faults.items() if found), "")

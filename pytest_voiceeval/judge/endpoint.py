@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_voiceeval.judge.addresses import MASK, is_loopback, masked, secrets_in
 from pytest_voiceeval.judge.answers import brief, status_fault
 from pytest_voiceeval.judge.faults import JudgeFault
+from pytest_voiceeval.wire.secret import Secret, secrets_in_query
+from pytest_voiceeval.wire.urls import is_loopback, mask_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,10 +45,10 @@ class Key:
     As the `auth` of a request it also keeps the HTTP library from looking into `~/.netrc`.
     """
 
-    __slots__ = ("_value",)
+    __slots__ = ("_secret",)
 
     def __init__(self, value: str | None) -> None:
-        self._value = value
+        self._secret = Secret(value) if value else None
 
     def __call__(self, request: Any) -> Any:
         """Sign a request."""
@@ -55,17 +56,17 @@ class Key:
         return request
 
     def __repr__(self) -> str:
-        return f"Key({MASK if self._value else None})"
+        return f"Key({self._secret!r})"
 
     @property
     def header(self) -> dict[str, str]:
         """The header that carries it; none without a key."""
-        return {"Authorization": f"Bearer {self._value}"} if self._value else {}
+        return {"Authorization": f"Bearer {self._secret.reveal()}"} if self._secret else {}
 
     @property
-    def secrets(self) -> list[str]:
+    def secrets(self) -> list[Secret]:
         """What is not to be shown."""
-        return [self._value] if self._value else []
+        return [self._secret] if self._secret else []
 
 
 class Endpoint:
@@ -87,7 +88,7 @@ class Endpoint:
         self._sleep = sleep
 
     def __repr__(self) -> str:
-        return f"Endpoint({masked(self.url)!r})"
+        return f"Endpoint({mask_url(self.url)!r})"
 
     def complete(self, payload: dict[str, Any], note: Callable[[float, str], None]) -> Any:
         """Return the chat completion, as JSON.
@@ -205,7 +206,7 @@ class Endpoint:
         """The fault with the endpoint's address and without secrets, which endpoints may repeat."""
         return JudgeFault(
             fault.code,
-            self.redacted(f"{masked(self.url)}: {fault}"),
+            self.redacted(f"{mask_url(self.url)}: {fault}"),
             status=fault.status,
             passing=fault.passing,
             retry_after=fault.retry_after,
@@ -213,8 +214,8 @@ class Endpoint:
 
     def redacted(self, text: str) -> str:
         """The text without the key and without what the address holds of secrets."""
-        for secret in sorted({*self._key.secrets, *secrets_in(self.url)}, key=len, reverse=True):
-            text = text.replace(secret, MASK)
+        for secret in (*self._key.secrets, *secrets_in_query(self.url)):
+            text = secret.redact(text)
         return text
 
 

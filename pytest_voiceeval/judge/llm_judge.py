@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_voiceeval.judge import prompts
-from pytest_voiceeval.judge.addresses import completions_url, masked
+from pytest_voiceeval.judge.addresses import completions_url
 from pytest_voiceeval.judge.compaction import CHARACTERS, MESSAGES, SYSTEM_CHARACTERS, Limits
 from pytest_voiceeval.judge.endpoint import Endpoint, Key
 from pytest_voiceeval.judge.evidence import fenced, numbered, spoken
@@ -18,6 +18,7 @@ from pytest_voiceeval.judge.numbers import positive_int, positive_seconds
 from pytest_voiceeval.judge.question import Question
 from pytest_voiceeval.judge.reply import read_verdict, text_of
 from pytest_voiceeval.scoring.matching import normalize_scenario_payload
+from pytest_voiceeval.wire.urls import mask_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,7 +93,7 @@ class LLMJudge:
         self._structured = "response_format" not in kwargs
 
     def __repr__(self) -> str:
-        return f"LLMJudge({masked(self.url)!r}, {self.model!r})"
+        return f"LLMJudge({mask_url(self.url)!r}, {self.model!r})"
 
     @property
     def url(self) -> str:
@@ -102,7 +103,7 @@ class LLMJudge:
     @property
     def shown_url(self) -> str:
         """The same as it may be shown."""
-        return masked(self.url)
+        return mask_url(self.url)
 
     @property
     def context_message_limit(self) -> int:

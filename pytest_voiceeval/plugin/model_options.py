@@ -160,11 +160,10 @@ def _refuse_two_agents(values: Mapping[str, Any]) -> None:
 
 
 def _check_agent(values: Mapping[str, Any]) -> None:
-    from pytest_voiceeval.call.caller_model import problem_of_url
-    from pytest_voiceeval.wire.urls import mask_url
+    from pytest_voiceeval.wire.urls import mask_url, problem_of_http_url
 
     url = values["--agent-llm-url"]
-    problem = problem_of_url(url)
+    problem = problem_of_http_url(url)
     if problem:
         raise pytest.UsageError(
             f"--agent-llm-url: {mask_url(url)!r} is no address of a model: {problem}; "

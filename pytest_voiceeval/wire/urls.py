@@ -64,7 +64,7 @@ def check_url(url: str) -> None:
         ConnectFailed: Not ``ws://`` or ``wss://``, no host, an IPv6 address without brackets, a bad
             port, blanks or control characters. The text shows the masked URL.
     """
-    problem = _problem_of(url)
+    problem = _problem_of(url, "ws", "wss")
     if problem:
         raise ConnectFailed(
             f"{mask_url(url)!r} is not a bot's address: {problem}; "
@@ -72,28 +72,39 @@ def check_url(url: str) -> None:
         )
 
 
-def _problem_of(url: str) -> str:
+def problem_of_http_url(url: str) -> str:
+    """What is wrong with the address of an HTTP API, empty if nothing is.
+
+    A user or password in it is: what holds a key is an environment variable.
+    """
+    problem = _problem_of(url, "http", "https")
+    if not problem and "@" in urlsplit(url).netloc:
+        return "a user or password belongs into an environment variable"
+    return problem
+
+
+def _problem_of(url: str, *schemes: str) -> str:
     if _UNPRINTABLE.search(url):
         return "it holds blanks or control characters"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        return _authority_problem(url)
-    if parts.scheme not in {"ws", "wss"}:
+        return _authority_problem(url, schemes[0])
+    if parts.scheme not in schemes:
         return f"its scheme is {parts.scheme!r}" if "://" in url else "it has no scheme"
     faults = {
         "it names no host": not host,
         "port 0 cannot be connected to": port == 0,
-        "WebSocket addresses have no fragment (#)": parts.fragment,
+        "it has a fragment (#)": parts.fragment,
     }
     return next((fault for fault, found in faults.items() if found), "")
 
 
-def _authority_problem(url: str) -> str:
+def _authority_problem(url: str, scheme: str) -> str:
     authority = re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0].rpartition("@")[2]
     if authority.count(":") > 1 and not authority.startswith("["):
-        return "an IPv6 address needs brackets, as in ws://[::1]:8765"
+        return f"an IPv6 address needs brackets, as in {scheme}://[::1]:8765"
     return "its host or port is malformed"
 
 

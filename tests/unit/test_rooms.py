@@ -20,7 +20,7 @@ ALLOWED = {
     "packs": set(),
     "tools": {"scoring"},
     "data": {"scoring"},
-    "judge": {"scoring"},
+    "judge": {"scoring", "wire"},
     "scenario": {"scoring", "tools", "data", "packs"},
     "call": {"wire", "scenario", "scoring"},
     "bots": {"wire", "tools", "scenario", "data", "packs", "scoring"},

@@ -360,7 +360,10 @@ async def test_a_caller_with_tools_needs_a_bot() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"url": "ws://host/v1"}, "'ws://host/v1' is not its address: its scheme is not http or"),
+        (
+            {"url": "ws://host/v1"},
+            "'ws://host/v1' is not its address: its scheme is 'ws'; expected http://",
+        ),
         ({"url": "http://:80/"}, "it names no host"),
         ({"url": "http://h:x/"}, "its host or port is malformed"),
         ({"url": "http://u:p@h/v1"}, "'http://***@h/v1' is not its address: a user or password"),

@@ -184,6 +184,14 @@ def test_secrets_that_an_endpoint_repeats_are_masked(caplog: pytest.LogCaptureFi
     assert "sk-abcdefgh" not in text
 
 
+def test_the_beginning_of_a_key_is_a_secret_too() -> None:
+    reply = Answer(status=401, body="Incorrect API key provided: sk-abcdefg...wxyz")
+    with scripted_judge(lambda request: reply) as url:
+        found = LLMJudge(url, "m", api_key="sk-abcdefghijklmnopqrstuvwxyz").judge("a", "b")
+    assert "provided: ***" in found["reason"]
+    assert "sk-abcdef" not in json.dumps(found)
+
+
 def test_usage_that_was_not_reported_is_unknown() -> None:
     with scripted_judge(reply=lambda request: Answer('{"score": 1}', usage=None)) as url:
         assert judge_at(url).judge("a", "b")["usage"] is None

@@ -87,14 +87,14 @@ def test_none_means_the_default() -> None:
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
-        ("ws://host/v1", "scheme is not http"),
-        ("host:8000/v1", "scheme is not http"),
+        ("ws://host/v1", "its scheme is 'ws'"),
+        ("host:8000/v1", "it has no scheme"),
         ("http://", "names no host"),
         ("http://host:99999/v1", "port is malformed"),
         ("http://host:0/v1", "port 0"),
         ("http://a:secret@host/v1", "environment variable"),
         ("http://host/ v1", "blanks"),
-        ("", "scheme is not http"),
+        ("", "it has no scheme"),
     ],
 )
 def test_an_address_that_is_none(url: str, problem: str) -> None:
