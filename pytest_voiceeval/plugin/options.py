@@ -185,6 +185,22 @@ NAMING_A_BOT = (
 """Options that say which bot to call; on the command line they beat the bot fixtures."""
 
 
+_ALTERNATIVES = (
+    (
+        ("--agent-url",),
+        ("--agent-cmd",),
+        ("--agent-fault",),
+        tuple(option.flag for option in model_options.OPTIONS if "--agent-" in option.flag),
+    ),
+    (
+        ("--user-url",),
+        ("--user-cmd",),
+        tuple(option.flag for option in OPTIONS if "--caller-" in option.flag),
+    ),
+)
+"""Ways to say who talks, one list a side: one on the command line replaces another's ini keys."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Settings:
     """What one run was asked to do. Paths are absolute, durations in seconds."""
@@ -251,6 +267,7 @@ def _argument(option: Option) -> dict[str, Any]:
 def read_settings(config: pytest.Config) -> Settings:
     """Resolve command line, ini and defaults; raise `pytest.UsageError` on a bad value."""
     values = {option.flag: _value(config, option) for option in OPTIONS}
+    values |= dict.fromkeys(_beaten(config))
     _check(values)
     base = config.invocation_params.dir
     return Settings(
@@ -279,6 +296,19 @@ def read_settings(config: pytest.Config) -> Settings:
         audio=audio_options.read(values, base),
         judge=judge_options.read(values, base),
     )
+
+
+def _beaten(config: pytest.Config) -> set[str]:
+    """Flags whose ini keys do not count, because the command line names somebody else."""
+    given = {option.flag for option in OPTIONS if config.getoption(option.dest) is not None}
+    return {
+        flag
+        for ways in _ALTERNATIVES
+        for way in ways
+        if any(not given.isdisjoint(other) for other in ways if other is not way)
+        for flag in way
+        if flag not in given
+    }
 
 
 def _value(config: pytest.Config, option: Option) -> Any:

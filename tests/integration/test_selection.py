@@ -411,3 +411,34 @@ def test_a_folder_of_packs_that_is_not_there_is_a_usage_error(
     result = look("--domain", "eva_airline")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*no folder of scenarios at *nowhere (named by VOICEEVAL_PACKS)*"])
+
+
+@pytest.mark.parametrize(
+    ("ini", "arguments", "shown"),
+    [
+        ("agent_cmd = python bot.py", ["--agent-url", "ws://h:1"], "agent: ws://h:1"),
+        ("agent_url = ws://h:1", ["--agent-cmd", "bot"], "agent: bot"),
+        ("agent_cmd = python bot.py", ["--agent-fault", "hangs"], "agent: stock bot, *fault hangs"),
+        (
+            "agent_url = ws://h:1",
+            ["--agent-model", "m", "--agent-llm-url", "http://h/v1"],
+            "agent: stock bot, model m *",
+        ),
+        (
+            "agent_model = m\nvoiceeval_agent_llm_url = http://h/v1",
+            ["--agent-cmd", "bot"],
+            "agent: bot",
+        ),
+        (
+            "user_cmd = python user.py",
+            ["--caller-model", "m", "--caller-url", "http://h/v1"],
+            "caller: model m *",
+        ),
+    ],
+)
+def test_who_the_command_line_names_replaces_who_the_ini_file_names(
+    pytester: pytest.Pytester, look: Run, ini: str, arguments: list[str], shown: str
+) -> None:
+    pytester.makeini(f"[pytest]\nvoiceeval_{ini}")
+    result = look("--domain", "eva_airline", *arguments)
+    result.stdout.fnmatch_lines([f"voiceeval: {shown}"])
