@@ -110,7 +110,7 @@ def _start_log(config: BotConfig) -> None:
     for stream in (sys.stderr, *files):
         # Diagnosis would print the values of variables, keys and databases among them.
         logger.add(
-            _Redacting(stream, config.model.secrets),
+            _Redacting(stream, config.secrets),
             level=config.log_level,
             format=LOG_FORMAT,
             diagnose=False,

@@ -126,6 +126,11 @@ class BotConfig:
     fault: str | None = None
     speech: SpeechConfig | None = None
 
+    @property
+    def secrets(self) -> list[Secret]:
+        """What no message may show: keys of the model and of the voice."""
+        return [*self.model.secrets, *(self.speech.secrets if self.speech else ())]
+
 
 def parse_config(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> BotConfig:
     """Read the command line and the configuration file.

@@ -119,13 +119,9 @@ def with_judgement(
     }
     deciding = {*(scenario.success_signals or ()), *gates}
     failed = result.passed is False or any(signals.get(name) is False for name in deciding)
-    warnings = (*result.warnings, *judgement.notes)
-    if judgement.error is not None:
-        what = f"judge unusable: {judgement.error['message']}"
-        if deciding & _asked_of(judgement) and not failed:
-            known = {str(name): verdict for name, verdict in result.signals.items()}
-            raise JudgeUnusable(what, result.conversation, judgement, known)
-        warnings += (what,)
+    problem = _problem_of(
+        judgement, result, decides=bool(deciding & _asked_of(judgement)) and not failed
+    )
     passed, task_passed, breakdown = _compose(scenario, signals, gates, decided=failed)
     if result.stalled or result.end_reason in AGENT_FAULTS:
         passed = task_passed = False
@@ -135,9 +131,24 @@ def with_judgement(
         passed=passed,
         task_passed=task_passed,
         breakdown=breakdown,
-        warnings=warnings,
+        warnings=(*result.warnings, *judgement.notes, *problem),
         judgement=judgement,
     )
+
+
+def _problem_of(judgement: Judgement, result: CallResult, *, decides: bool) -> tuple[str, ...]:
+    """Why a judge was of no use, as a warning; nothing if it was of use.
+
+    Raises:
+        JudgeUnusable: It was to decide.
+    """
+    if judgement.error is None:
+        return ()
+    what = f"judge unusable: {judgement.error['message']}"
+    if decides:
+        known = {str(name): verdict for name, verdict in result.signals.items()}
+        raise JudgeUnusable(what, result.conversation, judgement, known)
+    return (what,)
 
 
 def _asked_of(judgement: Judgement) -> frozenset[SuccessSignal]:

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_voiceeval.bots.log_tail import secrets_of
+from pytest_voiceeval.wire.secret import Secret
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 SPEAKING = {
     "tones": "pytest_voiceeval.bots.speech.tone_services.ToneTTSService",
@@ -62,6 +65,13 @@ class ServiceConfig:
     section: str
     path: str
     arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def secrets(self) -> list[Secret]:
+        """What no message may show: arguments that are named like a secret."""
+        texts = enumerate(_named_texts(self.section, self.arguments))
+        found = secrets_of({f"{name} {number}": text for number, (name, text) in texts})
+        return [Secret(text) for text in found]
 
     def load(self) -> Callable[..., Any]:
         """Import the class.
@@ -116,6 +126,11 @@ class SpeechConfig:
     vad_params: Mapping[str, float] = field(default_factory=dict)
     speech_timeout: float = 0.4
     chunks: int = 4
+
+    @property
+    def secrets(self) -> list[Secret]:
+        """What no message may show."""
+        return [*self.stt.secrets, *self.tts.secrets]
 
 
 def read_speech(
@@ -185,6 +200,18 @@ def _service(
         raise SpeechError(f"{name}.class must be a dotted path such as package.module.ClassName")
     expand = _expander(name, environ)
     return ServiceConfig(name, path, {key: expand(value) for key, value in arguments.items()})
+
+
+def _named_texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """All texts in a value, however deep, each with the name it stands under."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _named_texts(str(key), item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _named_texts(name, item)
 
 
 def _expander(section: str, environ: Mapping[str, str]) -> Callable[[Any], Any]:

@@ -7,25 +7,17 @@ import io
 import shutil
 import subprocess
 import wave
-from typing import TYPE_CHECKING, Any
-
-from pipecat.frames.frames import ErrorFrame, Frame, TTSAudioRawFrame
-from pipecat.services.settings import TTSSettings
-from pipecat.services.tts_service import TTSService
+from typing import Any
 
 from pytest_voiceeval.bots.speech.config import SpeechError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+from pytest_voiceeval.bots.speech.speaking import Mute, SentenceTTSService
 
 PROGRAM = "espeak-ng"
 DEADLINE = 20.0
 """Seconds the program has to speak one sentence."""
 
-_CHUNK = 0.04
 
-
-class EspeakTTSService(TTSService):
+class EspeakTTSService(SentenceTTSService):
     """Speaks with espeak-ng, which has to be installed.
 
     Args:
@@ -47,42 +39,18 @@ class EspeakTTSService(TTSService):
             )
         if not 80 <= words_per_minute <= 450:
             raise SpeechError(f"words_per_minute must be 80 to 450, got {words_per_minute}")
-        given: dict[str, Any] = {
-            "settings": TTSSettings(model=PROGRAM, voice=voice, language=None),
-            "push_start_frame": True,
-            "push_stop_frames": True,
-        }
-        super().__init__(**{**given, **options})
+        super().__init__(model=PROGRAM, voice=voice, **options)
         self._command = [program, "--stdout", "--stdin", "-v", voice, "-s", str(words_per_minute)]
 
-    def can_generate_metrics(self) -> bool:
-        """Characters and time to first byte are reported."""
-        return True
-
-    async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame | None, None]:
-        """Speak one sentence.
-
-        Args:
-            text: What to say.
-            context_id: Which utterance it belongs to.
-
-        Yields:
-            The sound, in frames of 40 ms, or an error.
-        """
-        await self.start_tts_usage_metrics(text)
+    async def speak(self, text: str) -> bytes:
+        """What the program says, at this service's rate."""
         try:
-            sound, rate = await asyncio.to_thread(self._speak, text)
+            sound, rate = await asyncio.to_thread(self._run, text)
         except (OSError, subprocess.SubprocessError, wave.Error) as error:
-            yield ErrorFrame(error=f"{PROGRAM} did not speak: {error}")
-            return
-        await self.stop_ttfb_metrics()
-        sound = await self._resampler.resample(sound, rate, self.sample_rate)
-        size = 2 * round(_CHUNK * self.sample_rate)
-        for start in range(0, len(sound), size):
-            chunk = sound[start : start + size]
-            yield TTSAudioRawFrame(chunk, self.sample_rate, 1, context_id=context_id)
+            raise Mute(f"{PROGRAM} did not speak: {error}") from None
+        return await self._resampler.resample(sound, rate, self.sample_rate)
 
-    def _speak(self, text: str) -> tuple[bytes, int]:
+    def _run(self, text: str) -> tuple[bytes, int]:
         """Samples, 16 bit mono, and their rate."""
         done = subprocess.run(  # noqa: S603 - the program by its full path, no shell
             self._command, input=text.encode(), capture_output=True, check=True, timeout=DEADLINE

@@ -9,14 +9,13 @@ from pipecat.audio.vad.vad_analyzer import VADAnalyzer, VADParams
 from pipecat.frames.frames import (
     Frame,
     TranscriptionFrame,
-    TTSAudioRawFrame,
     VADUserStoppedSpeakingFrame,
 )
-from pipecat.services.settings import STTSettings, TTSSettings
+from pipecat.services.settings import STTSettings
 from pipecat.services.stt_service import STTService
-from pipecat.services.tts_service import TTSService
 from pipecat.utils.time import time_now_iso8601
 
+from pytest_voiceeval.bots.speech.speaking import Mute, SentenceTTSService
 from pytest_voiceeval.bots.speech.tones import Listener, encode, is_sound
 
 if TYPE_CHECKING:
@@ -32,43 +31,20 @@ UNINTELLIGIBLE = "[unintelligible]"
 PAUSE = 0.02
 """Seconds of silence before and after each sentence."""
 
-_CHUNK = 0.04
-"""Seconds of sound in one frame."""
 
-
-class ToneTTSService(TTSService):
+class ToneTTSService(SentenceTTSService):
     """Speaks in tones: exact, 40 characters a second, no network, no weights."""
 
     def __init__(self, **options: Any) -> None:
-        given: dict[str, Any] = {
-            "settings": TTSSettings(model="tones", voice="tones", language=None),
-            "push_start_frame": True,
-            "push_stop_frames": True,
-        }
-        super().__init__(**{**given, **options})
+        super().__init__(model="tones", voice="tones", **options)
 
-    def can_generate_metrics(self) -> bool:
-        """Characters and time to first byte are reported."""
-        return True
-
-    async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame | None, None]:
-        """Speak one sentence.
-
-        Args:
-            text: What to say.
-            context_id: Which utterance it belongs to.
-
-        Yields:
-            The sound, in frames of 40 ms.
-        """
-        await self.start_tts_usage_metrics(text)
+    async def speak(self, text: str) -> bytes:
+        """The tones of a sentence, with a pause before and after."""
         pause = bytes(2 * round(PAUSE * self.sample_rate))
-        sound = pause + encode(text, self.sample_rate) + pause
-        await self.stop_ttfb_metrics()
-        size = 2 * round(_CHUNK * self.sample_rate)
-        for start in range(0, len(sound), size):
-            chunk = sound[start : start + size]
-            yield TTSAudioRawFrame(chunk, self.sample_rate, 1, context_id=context_id)
+        try:
+            return pause + encode(text, self.sample_rate) + pause
+        except ValueError as error:
+            raise Mute(str(error)) from None
 
 
 class ToneSTTService(STTService):

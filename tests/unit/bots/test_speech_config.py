@@ -70,6 +70,13 @@ def test_a_key_is_not_shown(tmp_path: Path) -> None:
     found = speech(tmp_path, text, SPEECH_KEY="planted-secret")
     assert found.tts.arguments == {"api_key": "planted-secret"}
     assert "planted-secret" not in repr(found)
+    assert [secret.reveal() for secret in found.secrets] == ["planted-secret"]
+
+
+def test_a_key_inside_a_list_is_found_and_a_voice_is_none(tmp_path: Path) -> None:
+    text = "stt: {type: tones, more: [{auth_token: a-long-token}]}\ntts: {voice: a-long-voice-name}"
+    config = parsed(tmp_path, text)
+    assert [secret.reveal() for secret in config.secrets] == ["a-long-token"]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def texts_of(listener: Listener, sound: bytes, size: int = 512) -> list[str | No
 def test_what_is_spoken_is_heard(rate: int, text: str) -> None:
     pause = bytes(rate // 2)
     sound = pause + encode(text, rate) + pause + encode("And again.", rate) + pause
-    for size in (160, 512, 1000, len(sound)):
+    for size in (160, 1000, len(sound)):
         assert texts_of(Listener(rate), sound, size) == [text, "And again."]
 
 
@@ -55,7 +55,7 @@ def test_the_line_of_a_telephone_does_not_matter() -> None:
 
 
 def test_one_lost_frame_is_noticed_wherever_it_is_lost() -> None:
-    frames = pieces(encode(TEXTS[1], 16000), 640)
+    frames = pieces(encode("How may I be of help?", 16000), 640)
     pause = bytes(6400)
     for lost in range(len(frames)):
         sound = pause + b"".join(frames[:lost] + frames[lost + 1 :]) + pause
