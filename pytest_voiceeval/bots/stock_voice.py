@@ -62,6 +62,6 @@ def _detector(speech: SpeechConfig) -> VADAnalyzer:
         from pipecat.audio.vad.silero import SileroVADAnalyzer
 
         return SileroVADAnalyzer(params=params)
-    from pytest_voiceeval.bots.speech.tone_services import SoundDetector
+    from pytest_voiceeval.bots.speech.tone_services import ToneDetector
 
-    return SoundDetector(params=params)
+    return ToneDetector(params=params)

@@ -35,7 +35,7 @@ HEARING = {
 }
 """`stt.type` to the class that hears."""
 
-DETECTING = ("sound", "silero")
+DETECTING = ("tones", "silero")
 """`vad.type`."""
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -114,7 +114,7 @@ class SpeechConfig:
     Attributes:
         stt: What hears.
         tts: What speaks.
-        vad: `sound` (loudness) or `silero` (a model for speech).
+        vad: `tones` or `silero` (a model for speech).
         vad_params: `confidence`, `start_secs`, `stop_secs`, `min_volume` as far as given.
         speech_timeout: How long the other side is silent before its turn counts as over.
         chunks: How many 10 ms of sound leave in one frame.
@@ -122,7 +122,7 @@ class SpeechConfig:
 
     stt: ServiceConfig = ServiceConfig("stt", HEARING["tones"])
     tts: ServiceConfig = ServiceConfig("tts", SPEAKING["tones"])
-    vad: str = "sound"
+    vad: str = "tones"
     vad_params: Mapping[str, float] = field(default_factory=dict)
     speech_timeout: float = 0.4
     chunks: int = 4
@@ -146,7 +146,7 @@ def read_speech(
     Raises:
         SpeechError: A key cannot be used.
     """
-    vad = file.get("vad.type", str, "sound" if _hears_tones(sections) else "silero")
+    vad = file.get("vad.type", str, "tones" if _hears_tones(sections) else "silero")
     if vad not in DETECTING:
         raise SpeechError(f"vad.type {vad!r} is none of {', '.join(DETECTING)}")
     numbers = ("confidence", "start_secs", "stop_secs", "min_volume")

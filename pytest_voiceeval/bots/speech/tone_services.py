@@ -1,4 +1,4 @@
-"""Pipecat services that speak and hear in tones, and a detector that hears any sound."""
+"""Pipecat services that speak and hear in tones, and a detector that tells them from noise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipecat.services.stt_service import STTService
 from pipecat.utils.time import time_now_iso8601
 
 from pytest_voiceeval.bots.speech.speaking import Mute, SentenceTTSService
-from pytest_voiceeval.bots.speech.tones import Listener, encode, is_sound
+from pytest_voiceeval.bots.speech.tones import Listener, encode, is_tonal, samples_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -96,16 +96,19 @@ class ToneSTTService(STTService):
         return frame
 
 
-class SoundDetector(VADAnalyzer):
-    """Voice activity from loudness alone: models for speech do not hear tones."""
+class ToneDetector(VADAnalyzer):
+    """Voice activity of whoever speaks in tones, whatever the noise.
+
+    Models for speech do not hear tones.
+    """
 
     def __init__(self, *, params: VADParams) -> None:
         super().__init__(params=params.model_copy(update={"min_volume": 0.0, "confidence": 0.5}))
 
     def num_frames_required(self) -> int:
-        """Samples that are looked at together: 10 ms."""
-        return self.sample_rate // 100
+        """Samples that are looked at together: 20 ms, so that one whole tone is among them."""
+        return self.sample_rate // 50
 
     def voice_confidence(self, buffer: bytes) -> float:
-        """1 where there is a sound, else 0."""
-        return 1.0 if is_sound(buffer) else 0.0
+        """1 where there is a tone, else 0."""
+        return 1.0 if is_tonal(samples_of(buffer), self.sample_rate) else 0.0

@@ -34,7 +34,10 @@ _HEAD = 2
 _CHECK = 4
 _AMPLITUDE = 0.35 * 32767
 _SOUND = 200.0
-"""Root mean square, of 16 bit samples, above which there is a sound at all."""
+"""Root mean square, of 16 bit samples, below which nothing is heard."""
+
+_TONAL = 0.35
+"""Least part of the energy in the two strongest tones of a stretch that holds one of them."""
 
 _CLEAR = 0.35
 """Least part of the energy that the right tone has while a message is looked for."""
@@ -96,17 +99,17 @@ class Listener:
         self._start: int | None = None
         """Where a message begins whose end was not heard yet."""
         self._stray = 0
-        """Samples of sound since the last message."""
+        """Samples with tones in them since the last message."""
 
     def feed(self, audio: bytes) -> list[Heard]:
         """Listen on: 16 bit mono samples in, whatever ended in them out."""
-        more = np.frombuffer(audio[: len(audio) // 2 * 2], "<i2").astype(np.float32)
+        more = samples_of(audio)
         self._samples = np.concatenate([self._samples, more])
-        sound = is_sound(audio)
-        if not (sound or self._stray):  # most of a call: keep what a first tone may begin in
+        tonal = is_tonal(self._samples[-len(more) - self._window :], self._rate)
+        if not (tonal or self._stray):  # most of a call: keep what a first tone may begin in
             self._drop(max(0, len(self._samples) - 2 * self._window))
             return []
-        self._stray += len(more) if sound else 0
+        self._stray += len(more) if tonal else 0
         heard = []
         while (found := self._next()) is not None:
             heard.append(found)
@@ -198,15 +201,22 @@ class Listener:
         self._gone += count
 
 
-def loudness(audio: bytes) -> float:
-    """Root mean square of 16 bit samples, 0 to 32767."""
-    samples = np.frombuffer(audio[: len(audio) // 2 * 2], "<i2").astype(np.float32)
-    return float(np.sqrt(np.mean(samples**2))) if len(samples) else 0.0
+def is_tonal(samples: Samples, sample_rate: int) -> bool:
+    """Whether there is one of the tones in these samples, at least 10 ms of them; noise is none.
+
+    A stretch of that length holds one tone, or the end of one and the beginning of the next.
+    """
+    window = round(SYMBOL * sample_rate)
+    starts = np.arange(0, len(samples) - window + 1, window)
+    if not len(starts):
+        return False
+    two = np.sort(_shares(samples, starts, sample_rate), axis=1)[:, -2:].sum(axis=1)
+    return bool((two > _TONAL).any())
 
 
-def is_sound(audio: bytes) -> bool:
-    """Whether somebody speaks in these 16 bit samples."""
-    return loudness(audio) > _SOUND
+def samples_of(audio: bytes) -> Samples:
+    """16 bit mono samples as numbers; half a sample at the end is dropped."""
+    return np.frombuffer(audio[: len(audio) // 2 * 2], "<i2").astype(np.float32)
 
 
 def _shares(samples: Samples, starts: npt.NDArray[np.int_], rate: int) -> Samples:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 RATE = 16_000
 """Samples a second of everything the relay sends and records."""
@@ -20,13 +17,6 @@ TICK = CHUNK / RATE
 """Seconds from one frame to the next: 16 ms."""
 KICKOFF_AFTER = 1.0
 """Seconds from the first frame to the kickoff."""
-
-
-class Mixer(Protocol):
-    """Adds noise to what the agent hears."""
-
-    def mix(self, samples: NDArray[np.int16]) -> NDArray[np.int16]:
-        """Return one chunk of 16 kHz mono with noise in it; called for silent chunks, too."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +43,6 @@ class SoundPlan:
         jitter: Seconds that sound is held back, so that late frames leave no holes.
         record_tracks: Keep what each bot sent as well, as it sent it.
         speech_level: Level in dB of full scale from which on sound counts as speech.
-        mixer: Adds noise on the way to the agent.
         limits: Beyond them the call is no evidence.
 
     Raises:
@@ -64,7 +53,6 @@ class SoundPlan:
     jitter: float = 0.2
     record_tracks: bool = False
     speech_level: float = -45.0
-    mixer: Mixer | None = None
     limits: RelayLimits = field(default_factory=RelayLimits)
 
     def __post_init__(self) -> None:

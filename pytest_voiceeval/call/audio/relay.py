@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pytest_voiceeval.call.audio.plan import Mixer, RelayLimits, SoundPlan
+    from pytest_voiceeval.call.audio.noise import Noise
+    from pytest_voiceeval.call.audio.plan import RelayLimits, SoundPlan
     from pytest_voiceeval.call.audio.recording import StereoRecorder
     from pytest_voiceeval.call.result import Side
 
@@ -87,13 +88,13 @@ class Leg:
         line: Line,
         plan: SoundPlan,
         note: Callable[[str], None],
-        mixer: Mixer | None = None,
+        noise: Noise | None = None,
     ) -> None:
         self.speaker = speaker
         self.playout = Playout(plan.jitter, plan.speech_level, note)
         self.detector = ActivityDetector(plan.speech_level)
         self._line = line
-        self._mixer = mixer
+        self._noise = noise
         self._outbox: deque[AudioFrame] = deque()
         self._posted = asyncio.Event()
 
@@ -105,10 +106,10 @@ class Leg:
         else:
             # before the noise: it is the speech that is timed
             self.detector.feed(chunk)
-        if self._mixer is not None:
+        if self._noise is not None:
             import numpy as np
 
-            chunk = self._mixer.mix(np.zeros(CHUNK, np.int16) if chunk is None else chunk)
+            chunk = self._noise.mix(np.zeros(CHUNK, np.int16) if chunk is None else chunk)
         self._outbox.append(_SILENCE if chunk is None else _frame(chunk))
         self._posted.set()
         return chunk

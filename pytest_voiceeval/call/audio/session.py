@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.audio.ending import Endings
 from pytest_voiceeval.call.audio.minutes import SoundMinutes
+from pytest_voiceeval.call.audio.noise import Noise, noise_of
 from pytest_voiceeval.call.audio.pcm import BadSound, load
 from pytest_voiceeval.call.audio.plan import KICKOFF_AFTER, TICK, SoundPlan
 from pytest_voiceeval.call.audio.recording import RECORDING, StereoRecorder, TrackRecorder
@@ -56,6 +57,7 @@ async def run_audio_call(plan: CallPlan) -> Conversation:
             measured until then. ``MeasurementInvalid`` if the sound was not carried in time.
     """
     await asyncio.to_thread(load)
+    noise = await asyncio.to_thread(noise_of, plan.scenario)
     peer = Peer(
         "agent",
         plan.agent.url,
@@ -65,7 +67,7 @@ async def run_audio_call(plan: CallPlan) -> Conversation:
         audio=True,
     )
     minutes = SoundMinutes(plan.scenario, peer, plan.caller)
-    call = AudioCall(plan, peer, minutes)
+    call = AudioCall(plan, peer, minutes, noise)
     try:
         async with peer:
             await call.run()
@@ -94,7 +96,9 @@ class AudioCall(Call):
 
     _minutes: SoundMinutes
 
-    def __init__(self, plan: CallPlan, agent: Peer, minutes: SoundMinutes) -> None:
+    def __init__(
+        self, plan: CallPlan, agent: Peer, minutes: SoundMinutes, noise: Noise | None = None
+    ) -> None:
         super().__init__(plan, agent, minutes)
         if not isinstance(plan.caller, BotCaller):
             raise TypeError("a call with sound needs a bot as its caller: BotCaller(…, audio=True)")
@@ -102,7 +106,7 @@ class AudioCall(Call):
         self._caller = plan.caller
         self._peers: dict[Side, Peer] = {"agent": agent, "user": self._caller.peer}
         self._floor = Talk(plan.limits, {side: peer.habits for side, peer in self._peers.items()})
-        self._relay = self._make_relay()
+        self._relay = self._make_relay(noise)
         self._tracks: dict[Side, TrackRecorder] = {}
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._voided: set[Side] = set()
@@ -115,8 +119,8 @@ class AudioCall(Call):
         """Why what was measured is no evidence; empty if it is."""
         return self._relay.problem(self._sound.limits) if self._relay.started else ""
 
-    def _make_relay(self) -> Relay:
-        to_agent = Leg("user", self._agent, self._sound, self._noting("user"), self._sound.mixer)
+    def _make_relay(self, noise: Noise | None) -> Relay:
+        to_agent = Leg("user", self._agent, self._sound, self._noting("user"), noise)
         to_user = Leg("agent", self._caller.peer, self._sound, self._noting("agent"))
         return Relay(to_agent, to_user)
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from pytest_voiceeval.bots.speech.config import HEARING, SPEAKING, SpeechConfig
-from pytest_voiceeval.bots.stock_config import BotConfig, ConfigError, parse_config
+from pytest_voiceeval.bots.speech.config import HEARING, SPEAKING, SpeechConfig, read_speech
+from pytest_voiceeval.bots.stock_config import BotConfig, ConfigError, _ConfigFile, parse_config
 
 # pipecat, which the services are made of, imports what Python is about to drop
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -34,7 +35,7 @@ def test_without_a_file_it_speaks_in_tones() -> None:
     assert (found.stt.path, found.tts.path, found.vad) == (
         HEARING["tones"],
         SPEAKING["tones"],
-        "sound",
+        "tones",
     )
 
 
@@ -65,6 +66,18 @@ transport: {audio_out_10ms_chunks: 10}
     assert (found.speech_timeout, found.chunks) == (0.8, 10)
 
 
+def test_the_file_of_the_documentation(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / "docs" / "audio.md"
+    _, _, rest = page.read_text(encoding="utf-8").partition('```yaml title="caller.yaml"\n')
+    sections = yaml.safe_load(rest.partition("```")[0])
+    found = read_speech(_ConfigFile("caller.yaml", sections), sections, {"DEEPGRAM_KEY": "a-key-x"})
+    assert found.stt.arguments == {"api_key": "a-key-x"}
+    assert (found.tts.path, found.vad, found.speech_timeout) == (SPEAKING["espeak"], "silero", 0.6)
+    named = rest.partition("```")[0].splitlines()
+    for line, table in ((named[0], HEARING), (named[1], SPEAKING)):
+        assert set(line.partition("# ")[2].split(", ")) == set(table)
+
+
 def test_a_key_is_not_shown(tmp_path: Path) -> None:
     text = "tts: {type: tones, api_key: '${SPEECH_KEY}'}"
     found = speech(tmp_path, text, SPEECH_KEY="planted-secret")
@@ -89,7 +102,7 @@ def test_a_key_inside_a_list_is_found_and_a_voice_is_none(tmp_path: Path) -> Non
         ("tts: {class: json.Voice}", "tts: no class json.Voice"),
         ("tts: loud", "`tts` must be a section of keys"),
         ("tts: {type: tones, api_key: '${UNSET_KEY}'}", "variable UNSET_KEY is not set"),
-        ("vad: {type: ears}", r"vad\.type 'ears' is none of sound, silero"),
+        ("vad: {type: ears}", r"vad\.type 'ears' is none of tones, silero"),
         ("vad: {stop_secs: long}", r"vad\.stop_secs must be a number"),
         ("transport: {audio_out_10ms_chunks: 0}", "audio_out_10ms_chunks must be 1 or more"),
         ("turn_taking: {speech_timeout: -1}", "speech_timeout 0 or more"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_voiceeval.bots.speech.tones import LONGEST, Listener, encode
+from pytest_voiceeval.bots.speech.tones import LONGEST, Listener, encode, is_tonal, samples_of
 
 TEXTS = [
     "Hello.",
@@ -70,9 +70,23 @@ def test_a_sentence_that_breaks_off_is_damaged_and_the_next_one_is_heard() -> No
     assert texts_of(listener, bytes(3200) + encode("Next.", 16000) + bytes(640)) == ["Next."]
 
 
-def test_silence_and_clicks_are_nothing() -> None:
+@pytest.mark.parametrize("rate", [8000, 16000])
+def test_silence_clicks_and_noise_are_nothing(rate: int) -> None:
     click = np.full(80, 9000, "<i2").tobytes()
-    assert texts_of(Listener(16000), bytes(32000) + click + bytes(32000)) == []
+    noise = np.random.default_rng(1).normal(0, 3000, 30 * rate).astype("<i2").tobytes()
+    assert texts_of(Listener(rate), bytes(32000) + click + bytes(32000) + noise) == []
+
+
+@pytest.mark.parametrize("offset", range(0, 160, 20))
+def test_tones_are_told_from_noise_wherever_one_begins(offset: int) -> None:
+    random = np.random.default_rng(offset)
+    tones = samples_of(encode(TEXTS[1], 16000)[2 * (offset + 400) :])
+    noisy = tones + random.normal(0, np.sqrt(np.mean(tones**2) / 10), len(tones))  # 10 dB
+    frames = [noisy[start : start + 320] for start in range(0, len(noisy) - 400, 320)]
+    heard = [is_tonal(frame.astype(np.float32), 16000) for frame in frames]
+    assert sum(heard) / len(heard) > 0.98
+    hiss = random.normal(0, 5000, 16000 * 10).astype(np.float32)
+    assert not any(is_tonal(hiss[at : at + 320], 16000) for at in range(0, len(hiss) - 320, 320))
 
 
 def test_a_text_that_is_too_long_is_refused() -> None:
