@@ -11,13 +11,8 @@ timed is the whole run of pytest, its start and the bot's included.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
-import tempfile
-import time
-from pathlib import Path
+
+from timed_run import timed_run
 
 SCENARIOS = 5
 
@@ -53,27 +48,12 @@ def test_call(call, number):
 
 def run(calls: int, delay: float, concurrency: int) -> tuple[float, list[dict]]:
     """Seconds of one run, and its lines of `results.jsonl`."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "conftest.py").write_text(CONFTEST)
-        (folder / "test_calls.py").write_text(TESTS.format(repeats=calls // SCENARIOS))
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        command += ["-p", "no:asyncio", "--domain", "eva_airline", "test_calls.py"]
-        command += ["--voice-output", "out", "--voice-concurrency", str(concurrency)]
-        began = time.perf_counter()
-        ended = subprocess.run(
-            command,
-            cwd=folder,
-            env={**os.environ, "BENCH_DELAY": str(delay)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        seconds = time.perf_counter() - began
-        if ended.returncode:
-            sys.exit(ended.stdout + ended.stderr)
-        text = (folder / "out" / "results.jsonl").read_text(encoding="utf-8")
-    return seconds, [json.loads(line) for line in text.splitlines()]
+    return timed_run(
+        TESTS.format(repeats=calls // SCENARIOS),
+        ["--domain", "eva_airline", "--voice-concurrency", str(concurrency)],
+        conftest=CONFTEST,
+        environment={"BENCH_DELAY": str(delay)},
+    )
 
 
 def main() -> None:

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from timed_run import timed_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,17 +64,8 @@ def judge(delay: float) -> Iterator[tuple[str, list[int]]]:
 
 def run(calls: int, *options: str) -> float:
     """Seconds of one run, all of whose calls must pass."""
-    with tempfile.TemporaryDirectory() as name:
-        tests = Path(name) / "test_calls.py"
-        tests.write_text(TESTS.format(repeats=calls // len(SCENARIOS)))
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        command += ["-p", "no:asyncio", "test_calls.py", "--voice-output", "out", *options]
-        command += ["--scenarios", *(f"eva_airline::{scenario}" for scenario in SCENARIOS)]
-        began = time.perf_counter()
-        ended = subprocess.run(command, cwd=name, capture_output=True, text=True, check=False)
-        seconds = time.perf_counter() - began
-    if ended.returncode:
-        sys.exit(ended.stdout + ended.stderr)
+    wanted = ("--scenarios", *(f"eva_airline::{scenario}" for scenario in SCENARIOS))
+    seconds, _ = timed_run(TESTS.format(repeats=calls // len(SCENARIOS)), [*options, *wanted])
     return seconds
 
 

@@ -13,13 +13,9 @@ three processes share the machine.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import subprocess
-import sys
-import tempfile
-import time
-from pathlib import Path
+
+from timed_run import timed_run
 
 from pytest_voiceeval.bots.script_player import Script
 from pytest_voiceeval.bots.scripted_model import serve_scripted_model
@@ -53,19 +49,9 @@ def serve(engine: Engine, delay: float) -> list[str]:
 
 def run(calls: int, concurrency: int, options: list[str]) -> tuple[float, list[dict]]:
     """Seconds of one run, and its lines of `results.jsonl`."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "test_calls.py").write_text(TESTS.format(scenario=SCENARIO, calls=calls))
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        command += ["-p", "no:asyncio", "--voice-offline", "--voice-output", "out"]
-        command += ["--voice-concurrency", str(concurrency), *options]
-        began = time.perf_counter()
-        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        seconds = time.perf_counter() - began
-        if ended.returncode:
-            sys.exit(ended.stdout + ended.stderr)
-        text = (folder / "out" / "results.jsonl").read_text(encoding="utf-8")
-    return seconds, [json.loads(line) for line in text.splitlines()]
+    tests = TESTS.format(scenario=SCENARIO, calls=calls)
+    more = ["--voice-offline", "--voice-concurrency", str(concurrency), *options]
+    return timed_run(tests, more)
 
 
 def main() -> None:
