@@ -110,7 +110,7 @@ class Till:
     def _judge(self) -> Speaker:
         """Who judges the calls, as it speaks after them."""
         judge = self._settings.judge
-        return Speaker("model" if judge.asked else "script", judge.model or "", judge.url or "")
+        return Speaker("model" if judge.on else "script", judge.model or "", judge.url or "")
 
     def _costs(self, speaker: Speaker) -> bool:
         """Whether a speaker is known to cost anything."""

@@ -22,7 +22,8 @@ def header(config: pytest.Config, selection: Selection) -> list[str]:
     probe = root_override(config, "agent_state")
     if probe is not None:
         lines.append(f"state: the fixture agent_state in {probe.shown(config)}")
-    lines += [*_judge(config), *_models(read_settings(config))]
+    settings = read_settings(config)
+    lines += [*_judge(settings), *_models(settings)]
     collecting = config.pluginmanager.get_plugin(COLLECTING)
     if collecting is not None and not collecting.packaged:
         lines.append("paths were given: the scenarios are called by the tests there alone")
@@ -61,13 +62,11 @@ def _agent(config: pytest.Config) -> str:
     return f"{_by_settings(read_settings(config))} ({options[0]} beats {where})"
 
 
-def _judge(config: pytest.Config) -> list[str]:
-    from pytest_voiceeval.plugin.judging import judge_is_on
+def _judge(settings: Settings) -> list[str]:
     from pytest_voiceeval.wire.urls import mask_url
 
-    settings = read_settings(config)
     judge = settings.judge
-    if not judge_is_on(config, settings) or judge.url is None:
+    if not judge.on or judge.url is None:
         return []
     return [f"judge: model {judge.model} at {mask_url(judge.url)}, threshold {judge.threshold:g}"]
 

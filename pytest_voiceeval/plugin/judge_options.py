@@ -132,7 +132,7 @@ class JudgeSettings:
     """What the options of this module come to; None leaves a number to the endpoint.
 
     Attributes:
-        asked: Whether `--judge` was given.
+        on: Whether calls are judged, see `is_on`.
         url: Where the judge is, None if no option says so.
         model: Its model.
         api_key_name: The variable of its key, None if no option names one.
@@ -151,7 +151,7 @@ class JudgeSettings:
         concurrency: Calls judged at once.
     """
 
-    asked: bool = False
+    on: bool = False
     url: str | None = None
     model: str | None = None
     api_key_name: str | None = None
@@ -168,6 +168,22 @@ class JudgeSettings:
     context_system_string_limit: int | None = None
     context_string_limit: int | None = None
     concurrency: int = 8
+
+
+def is_on(config: pytest.Config, values: Mapping[str, Any]) -> bool:
+    """Whether this run is judged.
+
+    By `--judge`, here or in the ini file, by `--judge-url` on the command line, or by `-m judge`.
+    An address in the ini file only says where the judge is.
+    """
+    if values["--judge"] or config.getoption("voiceeval_judge_url") is not None:
+        return True
+    expression = getattr(config.option, "markexpr", "")
+    if not expression:
+        return False
+    from pytest_voiceeval.plugin.judge_marks import asks_for_judge
+
+    return asks_for_judge(expression)
 
 
 def read(values: Mapping[str, Any], base: Path) -> JudgeSettings:  # noqa: ARG001 - as its siblings
@@ -188,4 +204,4 @@ def read(values: Mapping[str, Any], base: Path) -> JudgeSettings:  # noqa: ARG00
         if given[name] is not None and not given[name].strip():
             flag = f"--judge-{name.replace('_', '-')}"
             raise pytest.UsageError(f"{flag} is empty: give a value, or leave it out")
-    return JudgeSettings(asked=values["--judge"], **given)
+    return JudgeSettings(on=values["--judge"], **given)

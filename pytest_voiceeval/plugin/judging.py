@@ -20,7 +20,6 @@ from pytest_voiceeval.call.judgement import Judgement, why_broken
 from pytest_voiceeval.call.prices import Cost, load_price_table
 from pytest_voiceeval.call.score import with_judgement
 from pytest_voiceeval.plugin.judge_evidence import evidence_of
-from pytest_voiceeval.plugin.judge_marks import JudgeAsk, asks_for_judge
 from pytest_voiceeval.plugin.judge_options import DEFAULT_KEY_NAME
 from pytest_voiceeval.plugin.threads import DaemonThreads
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_voiceeval.call.prices import PriceTable
     from pytest_voiceeval.call.result import CallResult
     from pytest_voiceeval.judge.llm_judge import LLMJudge
+    from pytest_voiceeval.plugin.judge_marks import JudgeAsk
     from pytest_voiceeval.plugin.judge_options import JudgeSettings
     from pytest_voiceeval.plugin.options import Settings
     from pytest_voiceeval.scenario.model import Scenario
@@ -42,32 +42,13 @@ _PARAMETERS = ("max_tokens", "temperature", "top_p", "seed", "thinking_token_bud
 _SHOWING = ("context_message_limit", "context_system_string_limit", "context_string_limit")
 
 
-def judge_is_on(config: pytest.Config, settings: Settings) -> bool:
-    """Whether this run was asked to judge.
-
-    By `--judge`, here or in the ini file, by `--judge-url` on the command line, or by `-m judge`.
-    An address in the ini file only says where the judge is.
-    """
-    return (
-        settings.judge.asked
-        or config.getoption("voiceeval_judge_url") is not None
-        or asks_for_judge(config.option.markexpr or "")
-    )
-
-
-def settled(config: pytest.Config, settings: Settings) -> Settings:
-    """The settings of a run, in which `judge.asked` says whether the judge is on."""
-    asked = judge_is_on(config, settings)
-    return replace(settings, judge=replace(settings.judge, asked=asked))
-
-
 def check_judge(config: pytest.Config, settings: Settings) -> None:
     """Refuse a judge that cannot be asked, before any call is made.
 
     Raises:
         pytest.UsageError: An option is missing or cannot be used; the text names it.
     """
-    if config.option.collectonly or not judge_is_on(config, settings):
+    if config.option.collectonly or not settings.judge.on:
         return
     try:
         judge = llm_judge(settings.judge)
@@ -122,7 +103,7 @@ def judging_of(
     Raises:
         JudgeUnusable: It cannot be asked; the text names the option.
     """
-    if not settings.judge.asked:
+    if not settings.judge.on:
         return None
     fixed = config.getoption("voiceeval_judge_threshold") is not None
     try:

@@ -268,6 +268,7 @@ def read_settings(config: pytest.Config) -> Settings:
     """Resolve command line, ini and defaults; raise `pytest.UsageError` on a bad value."""
     values = {option.flag: _value(config, option) for option in OPTIONS}
     values |= dict.fromkeys(_beaten(config))
+    values["--judge"] = judge_options.is_on(config, values)
     _check(values)
     base = config.invocation_params.dir
     return Settings(

@@ -20,7 +20,7 @@ from pytest_voiceeval.plugin.engine import Engine
 from pytest_voiceeval.plugin.held import HeldBots
 from pytest_voiceeval.plugin.hooks import Judges, extra_text, tell_finished
 from pytest_voiceeval.plugin.judge_marks import ask_of
-from pytest_voiceeval.plugin.judging import OFF, ItemJudge, judging_of, settled
+from pytest_voiceeval.plugin.judging import OFF, ItemJudge, judging_of
 from pytest_voiceeval.plugin.keys import LOOKAHEAD, RESULT, RUNTIME, TIMING
 from pytest_voiceeval.plugin.lines import capacity, keeps_apart
 from pytest_voiceeval.plugin.lookahead import LookAhead
@@ -66,7 +66,7 @@ class Runtime:
 
     def __init__(self, config: pytest.Config) -> None:
         offer_user_packs(config)  # a run whose markers name its scenarios selects none
-        self.settings = settled(config, read_settings(config))
+        self.settings = read_settings(config)
         self.output = RunOutput(config)
         self._config = config
         self._ahead = config.stash.get(LOOKAHEAD, None) or LookAhead()

@@ -94,6 +94,8 @@ def _check_bots(settings: Settings) -> None:
 
 
 def _check_judge(config: pytest.Config, settings: Settings) -> None:
+    if not settings.judge.on:
+        return
     from pytest_voiceeval.plugin.judging import check_judge
 
     check_judge(config, settings)

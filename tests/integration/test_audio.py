@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import wave
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_voiceeval.plugin import audio_options
 from pytest_voiceeval.plugin.audio_options import AudioSettings
 from tests.integration.conftest import Run
 from tests.integration.endpoints import hold
+from tests.integration.packs import write_pack
 from tests.unit.audio.bots import SoundBot, answering, asking, serving
 
 __all__ = ["hold"]
@@ -113,3 +116,23 @@ def test_a_marker_may_set_a_budget_which_a_call_in_text_does_not_have(
     found = run()
     found.assert_outcomes(passed=1, errors=1)
     found.stdout.fnmatch_lines(["*max_latency_p90 must be a positive number of*, not fast*"])
+
+
+def test_a_noisy_line_is_heard_by_the_agent_and_recorded(
+    run: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    """The stock pair, which speaks in tones that only arrive whole."""
+    noise = """
+
+from pytest_voiceeval import NoiseConfig
+
+S0.noise_config = NoiseConfig(random_white_noise=True, white_noise_db=-30.0)
+"""
+    write_pack(pytester.path, ["noisy"], extra=noise)
+    run("--domain", "shop", "--modality", "audio").assert_outcomes(passed=1)
+    [line] = results()
+    with wave.open(str(pytester.path / "out" / line["artifacts"] / "conversation_log.wav")) as file:
+        both = np.frombuffer(file.readframes(8000), "<i2").reshape(-1, 2).astype(float)
+    to_agent, to_caller = np.sqrt((both**2).mean(axis=0))  # half a second before anybody speaks
+    assert to_agent == pytest.approx(32768 * 10 ** (-30 / 20) / 3**0.5, rel=0.05)
+    assert to_caller == 0

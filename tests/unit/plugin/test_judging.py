@@ -17,10 +17,9 @@ from pytest_voiceeval.call.score import score
 from pytest_voiceeval.plugin import judge_options
 from pytest_voiceeval.plugin.judge_evidence import evidence_of
 from pytest_voiceeval.plugin.judge_marks import JudgeAsk, ask_of, asks_for_judge
-from pytest_voiceeval.plugin.judge_options import JudgeSettings
-from pytest_voiceeval.plugin.judging import Judging, check_judge, judge_is_on, llm_judge, settled
+from pytest_voiceeval.plugin.judge_options import JudgeSettings, is_on
+from pytest_voiceeval.plugin.judging import Judging, check_judge, llm_judge
 from pytest_voiceeval.plugin.model_options import ModelSettings
-from pytest_voiceeval.plugin.options import Settings as RunSettings
 from pytest_voiceeval.scoring.signals import SuccessSignal
 from tests.scripted_judge import Answer, Request, approve, evidence, scripted_judge, verdict
 from tests.unit.call.test_score import agent, shop, talk
@@ -71,19 +70,18 @@ def settings(**judge: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("given", "judge", "on"),
+    ("given", "option", "on"),
     [
-        (config(), {}, False),
-        (config(), {"asked": True}, True),
-        (config("judge"), {}, True),
-        (config("not judge"), {}, False),
-        (config(url="http://h/v1"), {"url": "http://h/v1"}, True),
         # an address in the ini file says where the judge is, not that it is wanted
-        (config(), {"url": "http://h/v1", "model": "m"}, False),
+        (config(), False, False),
+        (config(), True, True),
+        (config("judge"), False, True),
+        (config("not judge"), False, False),
+        (config(url="http://h/v1"), False, True),
     ],
 )
-def test_when_it_is_on(given: Any, judge: dict[str, Any], on: bool) -> None:
-    assert judge_is_on(given, settings(**judge)) is on
+def test_when_it_is_on(given: Any, option: bool, on: bool) -> None:
+    assert is_on(given, {"--judge": option, "--judge-url": "http://h/v1"}) is on
 
 
 @pytest.mark.parametrize(
@@ -104,17 +102,17 @@ def test_a_judge_that_cannot_be_asked_is_refused_before_any_call(
     judge: dict[str, Any], text: str
 ) -> None:
     with pytest.raises(pytest.UsageError, match=text) as error:
-        check_judge(config("judge"), settings(**judge))
+        check_judge(config(), settings(on=True, **judge))
     assert "sesame" not in str(error.value)
     check_judge(config(), settings(**judge))
-    check_judge(config("judge", collectonly=True), settings(**judge))
+    check_judge(config(collectonly=True), settings(on=True, **judge))
 
 
 def test_a_cost_limit_needs_the_judges_price() -> None:
-    asked = settings(url="http://h/v1", model="nobody-knows")
+    asked = settings(on=True, url="http://h/v1", model="nobody-knows")
     asked.models = ModelSettings(max_cost=1.0)
     with pytest.raises(pytest.UsageError, match="no price of 'nobody-knows' at http://h/v1/chat"):
-        check_judge(config("judge"), asked)
+        check_judge(config(), asked)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +238,7 @@ def test_the_callers_context_is_shown_as_the_callers() -> None:
 
 
 def judging(url: str, **more: Any) -> Judging:
-    asked = JudgeSettings(asked=True, url=url, model="gpt-5-mini", **more)
+    asked = JudgeSettings(on=True, url=url, model="gpt-5-mini", **more)
     return Judging(asked, load_price_table(), threshold_is_fixed=False)
 
 
@@ -283,7 +281,7 @@ async def test_statements_of_scenario_and_item_are_decided_together() -> None:
 
 
 async def test_a_threshold_on_the_command_line_beats_the_markers() -> None:
-    asked = JudgeSettings(asked=True, url="http://127.0.0.1:9/v1", model="m", threshold=0.7)
+    asked = JudgeSettings(on=True, url="http://127.0.0.1:9/v1", model="m", threshold=0.7)
     fixed = Judging(asked, load_price_table(), threshold_is_fixed=True)
     assert fixed.threshold(JudgeAsk((), 0.2)) == 0.7
 
@@ -362,11 +360,3 @@ async def test_cancelling_does_not_wait_for_the_judge() -> None:
 def test_the_key_comes_from_the_default_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_API_KEY", "abc")
     assert "abc" in llm_judge(JudgeSettings(url="http://h/v1", model="m")).headers["Authorization"]
-
-
-def test_a_run_remembers_that_it_is_judged() -> None:
-    names = RunSettings.__dataclass_fields__
-    blank: Any = dict.fromkeys(names)
-    run = RunSettings(**{**blank, "judge": JudgeSettings()})
-    assert settled(config("judge"), run).judge.asked is True
-    assert settled(config(), run).judge.asked is False
