@@ -280,7 +280,13 @@ class AudioCall(Call):
         if fatal is not None:
             raise CallerFailed(f"the caller's bot reported a fatal error: {fatal}")
         if isinstance(event.kind, Envelope) and event.kind.type == "error-response":
-            raise ProtocolFailed(f"the agent does not take 'send-text': {event.kind.data!r:.200}")
+            # only the agent is sent words; a caller's bot that answers so was asked for nothing
+            what = (
+                "it does not take 'send-text'"
+                if side == "agent"
+                else "it refused what nobody asked"
+            )
+            raise self._broken(side, f"{what}: {event.kind.data!r:.200}")
 
     def _hear(self, side: Side, at: float, frame: AudioFrame) -> None:
         """Take sound, and the reference's latency: from frame to frame, once the caller stopped."""

@@ -204,6 +204,7 @@ class FakeScenario:
     expected_scenario_db: Any = None
     db_state_assertions: Any = None
     reference_answer: Any = None
+    noise_config: Any = None
     state: dict[str, Any] = field(default_factory=dict)
 
     def get_agent_prompt(self) -> str:
