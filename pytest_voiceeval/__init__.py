@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scenario.prompts import GENERAL_PROMPT as GENERAL_PROMPT
     from pytest_voiceeval.scenario.prompts import VOICE_ALPHANUMERIC_RULE as VOICE_ALPHANUMERIC_RULE
     from pytest_voiceeval.scenario.prompts import with_spelling as with_spelling
+    from pytest_voiceeval.scenario.records import Record as Record
+    from pytest_voiceeval.scenario.records import RecordScenario as RecordScenario
+    from pytest_voiceeval.scenario.records import register_records as register_records
     from pytest_voiceeval.scenario.registry import DomainInfo as DomainInfo
     from pytest_voiceeval.scenario.registry import get_eval_scenario as get_eval_scenario
     from pytest_voiceeval.scenario.registry import list_eval_scenarios as list_eval_scenarios
@@ -106,6 +109,7 @@ _HOMES = {
         "VOICE_ALPHANUMERIC_RULE",
         "with_spelling",
     ),
+    "scenario.records": ("Record", "RecordScenario", "register_records"),
     "scenario.registry": (
         "DomainInfo",
         "get_eval_scenario",

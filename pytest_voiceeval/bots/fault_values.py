@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SIMILAR = 20
 """At most so many other values of the same form are taken from the database."""
 
 Json = Any
 
+_WRITTEN_NUMBER = re.compile(r"(-?\$?)(0|[1-9][0-9]{0,5})((?:\.[0-9]+)?)")
 _SIMPLEST = {"boolean": False, "integer": 1, "number": 50.0}
 
 
@@ -26,7 +28,8 @@ def wrong_values(value: Json, schema: Mapping[str, Any], database: Json) -> Iter
 
     Yields:
         Values of the same type: the schema's other choices; numbers close by; other names of the
-        same form, in the order of the database; a list with one item changed or left out.
+        same form, in the order of the database, then those in the same place of other records; a
+        list with one item changed or left out; an object with one field changed.
     """
     choices = _choices(schema)
     if isinstance(value, bool):
@@ -37,9 +40,12 @@ def wrong_values(value: Json, schema: Mapping[str, Any], database: Json) -> Iter
         near_by = dict.fromkeys((value + 1, value - 1, value * 2))
         yield from (near for near in near_by if near != value)
     elif isinstance(value, str):
-        yield from _similar_names(value, database)
+        names = (*_similar_names(value, database), *_siblings(value, database))
+        yield from dict.fromkeys((*names, *_written_numbers(value)))
     elif isinstance(value, list):
         yield from _wrong_lists(value, schema, database)
+    elif isinstance(value, dict):
+        yield from _wrong_objects(value, schema, database)
 
 
 def plausible_arguments(
@@ -104,6 +110,43 @@ def _wrong_lists(
             yield [*value[:index], wrong, *value[index + 1 :]]
     if len(value) > 1:
         yield value[:-1]
+
+
+def _wrong_objects(
+    value: dict[str, Json], schema: Mapping[str, Any], database: Json
+) -> Iterator[dict[str, Json]]:
+    fields = schema.get("properties")
+    fields = fields if isinstance(fields, dict) else {}
+    for name, field in value.items():
+        for wrong in wrong_values(field, fields.get(name) or {}, database):
+            yield {**value, name: wrong}
+
+
+def _written_numbers(value: str) -> Iterator[str]:
+    """Give the next number to one that is written as a text: `2` to `1`, `$15.50` to `$14.50`."""
+    found = _WRITTEN_NUMBER.fullmatch(value)
+    if found:
+        yield f"{found[1]}{int(found[2]) + 1}{found[3]}"
+
+
+def _siblings(value: str, database: Json) -> Iterable[str]:
+    """Give at most `SIMILAR` other values that stand where this one stands in another record."""
+    return islice((text for text in _same_place(value, database) if text != value), SIMILAR)
+
+
+def _same_place(value: str, database: Json) -> Iterator[str]:
+    """Walk the tables that know a value, by the records' keys or in one of their fields."""
+    if not isinstance(database, dict | list):
+        return
+    items = list(database.values() if isinstance(database, dict) else database)
+    records = [item for item in items if isinstance(item, dict)]
+    if isinstance(database, dict) and value in database and len(records) == len(items):
+        yield from database
+    for field in dict.fromkeys(key for record in records for key in record):
+        texts = [record[field] for record in records if isinstance(record.get(field), str)]
+        yield from texts if value in texts else ()
+    for item in items:
+        yield from _same_place(value, item)
 
 
 def _similar_names(value: str, database: Json) -> Iterator[str]:

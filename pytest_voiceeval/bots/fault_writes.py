@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval.bots.fault_values import plausible_arguments, wrong_values
 from pytest_voiceeval.scenario.dialogue import ENDING_CALLS, Dialogue, DialogueTurn, ToolCall
 from pytest_voiceeval.scenario.replay import Replay, agent_tools, initial_state, replay
-from pytest_voiceeval.scoring.assertions import evaluate_db_state_assertion
-from pytest_voiceeval.scoring.db_hash import get_dict_hash
-from pytest_voiceeval.scoring.matching import match_payloads
-from pytest_voiceeval.scoring.signals import SuccessSignal
+from pytest_voiceeval.scenario.verdicts import ReplayVerdict
+from pytest_voiceeval.scoring.db_diff import list_changes
 from pytest_voiceeval.tools.base import WriteScenarioTool
 
 if TYPE_CHECKING:
@@ -92,8 +90,7 @@ class Bench:
         state = initial_state(scenario)
         self.database = state.get("db")
         self.tools = agent_tools(scenario, state)
-        expected = scenario.expected_scenario_db
-        self._expected_hash = None if expected is None else get_dict_hash(expected)
+        self.passes = ReplayVerdict(scenario).of
 
     def first(self, edits: Iterator[Edit], otherwise: str) -> Found:
         """Take the first edit that a signal sees, best one that leaves the other calls alone."""
@@ -111,41 +108,6 @@ class Bench:
                 return edit.dialogue, edit.note
             disturbing = disturbing or edit
         return (disturbing.dialogue, disturbing.note) if disturbing else otherwise
-
-    def passes(self, outcome: Replay) -> bool | None:
-        """Judge an end by the signals that look at what was written; None without any."""
-        verdicts = list(self._verdicts(outcome))
-        return all(verdicts) if verdicts else None
-
-    def _verdicts(self, outcome: Replay) -> Iterator[bool]:
-        signals = self.scenario.success_signals or ()
-        if SuccessSignal.DB_STATE_MATCH in signals and self._expected_hash is not None:
-            yield outcome.db is not None and get_dict_hash(outcome.db) == self._expected_hash
-        if SuccessSignal.ACTION_MATCH in signals and self._asks_for_actions():
-            yield self._actions_match(outcome)
-        if SuccessSignal.DB_STATE_ASSERTION in signals:
-            for assertion in self.scenario.db_state_assertions or ():
-                if assertion.get("side") == "agent":
-                    yield self._holds(assertion, outcome)
-
-    def _asks_for_actions(self) -> bool:
-        answer = self.scenario.reference_answer
-        return isinstance(answer, dict) and "actions" in answer
-
-    def _actions_match(self, outcome: Replay) -> bool:
-        scenario = self.scenario
-        return match_payloads(
-            scenario.reference_answer,
-            {"actions": outcome.actions},
-            ignore_capitalization=scenario.ignore_capitalization,
-            ignore_punctuation=scenario.ignore_punctuation,
-            clean_text=scenario.clean_text,
-            disallow_extra_items=scenario.disallow_extra_items,
-        )
-
-    def _holds(self, assertion: Any, outcome: Replay) -> bool:
-        verdict = evaluate_db_state_assertion(self.scenario.domain, assertion, outcome.db, None)
-        return bool(verdict["passed"])
 
     def _is_seen(self, edit: Edit, outcome: Replay) -> bool:
         if edit.changed is not None and outcome.steps[edit.changed].refused:
@@ -212,7 +174,7 @@ class Bench:
             schema = properties.get(name) or {}
             for wrong in wrong_values(value, schema, self.database):
                 changed = replace(call, arguments={**call.arguments, name: wrong})
-                yield changed, f"{name} {_shown(value)} -> {_shown(wrong)}"
+                yield changed, _difference(name, value, wrong)
 
 
 def calls_of(dialogue: Dialogue) -> list[ToolCall]:
@@ -254,6 +216,15 @@ def _edited(dialogue: Dialogue, place: Place, new: tuple[ToolCall, ...], skip: i
     text = turn.text if turn.text or calls else "One moment, please."
     edited = replace(turn, calls=calls, text=text)
     return (*dialogue[: place.turn], edited, *dialogue[place.turn + 1 :])
+
+
+def _difference(name: str, value: Any, wrong: Any) -> str:
+    """Say what is wrong about an argument; inside a list or an object, only the place at fault."""
+    changes = list_changes({name: value}, {name: wrong})
+    if len(changes) == 1 and changes[0].kind == "changed":
+        [change] = changes
+        return f"{change.where} {_shown(change.expected)} -> {_shown(change.actual)}"
+    return f"{name} {_shown(value)} -> {_shown(wrong)}"
 
 
 def _shown(value: Any) -> str:

@@ -10,6 +10,7 @@ from pytest_voiceeval.call.context import ContextCall, read_arguments
 from pytest_voiceeval.call.messages import Applied, FinalResponse, error_text, parse_server_message
 from pytest_voiceeval.call.result import Tokens
 from pytest_voiceeval.call.tap import Tap
+from pytest_voiceeval.scoring.delivery import read_result
 from pytest_voiceeval.wire.rtvi import Envelope
 
 if TYPE_CHECKING:
@@ -39,10 +40,20 @@ class AppliedAction:
 
 @dataclass
 class Ledger:
-    """Takes every event of one bot during the talk."""
+    """Takes every event of one bot during the talk.
+
+    Attributes:
+        final_responses: What the bot handed in, as it sent it.
+        applied: The actions it recorded.
+        handed_in: What it handed in, where that is an object, with the calls in progress then.
+        errors: Texts of the errors that were not fatal.
+        calls: Function calls by id.
+        tap: Passes the events on.
+    """
 
     final_responses: list[str] = field(default_factory=list)
     applied: list[AppliedAction] = field(default_factory=list)
+    handed_in: list[AppliedAction] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     calls: dict[str, WireCall] = field(default_factory=dict)
     tap: Tap = field(default_factory=Tap)
@@ -96,9 +107,15 @@ class Ledger:
         match parse_server_message(data):
             case FinalResponse(payload=payload):
                 self.final_responses.append(payload)
+                result = read_result(payload)
+                if isinstance(result, Mapping):
+                    self.handed_in.append(self._during(turn, Applied(result, writes=())))
             case Applied() as action:
-                during = tuple(call.id for call in self.calls.values() if not call.stopped)
-                self.applied.append(AppliedAction(turn, action, during))
+                self.applied.append(self._during(turn, action))
+
+    def _during(self, turn: int, action: Applied) -> AppliedAction:
+        during = tuple(call.id for call in self.calls.values() if not call.stopped)
+        return AppliedAction(turn, action, during)
 
     def _call(self, kind: str, data: Any, turn: int) -> None:
         """Calls are told apart by id, so that an event delivered twice counts once."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.result import ActionDifference
+from pytest_voiceeval.scoring.delivery import delivered, without_empty
 from pytest_voiceeval.scoring.explain import explain_match
 from pytest_voiceeval.scoring.matching import ACTIONS, match_payloads
 
@@ -37,18 +37,7 @@ def prediction_of(conversation: Conversation) -> list[Any]:
     The recorded actions when there are any, else the payloads the agent pushed, else the empty list
     of actions it reported.
     """
-    actions = merged_actions(conversation)
-    pushed = [_payload(text) for text in conversation.final_responses]
-    if actions or (actions is not None and not pushed):
-        return [{"actions": [dict(action) for action in actions]}]
-    return pushed
-
-
-def _payload(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return {"message": text}
+    return delivered(merged_actions(conversation), conversation.final_responses)
 
 
 def action_match(scenario: Scenario, prediction: Sequence[Any], *, strict: bool) -> bool | None:
@@ -73,14 +62,23 @@ def differences(
     """
     reference = _reference_of(scenario)
     flags = _flags(scenario, strict)
-    # without any prediction every record of the reference is missing, not the answer as a whole
-    found = explain_match(reference, list(prediction) or [{ACTIONS: []}], **flags)
-    found = found or explain_match(reference, list(prediction), **flags)
+    if _asks_for_actions(reference):
+        # without any prediction every record of the reference is missing, not the answer as a whole
+        found = explain_match(reference, list(prediction) or [{ACTIONS: []}], **flags)
+        found = found or explain_match(reference, list(prediction), **flags)
+    else:
+        found = explain_match(reference, without_empty(prediction), **flags)
     return tuple(
         ActionDifference(each.kind, each.expected, each.actual, each.fields, each.path)
         for each in found
         if each.blocking
     )
+
+
+def _asks_for_actions(reference: Any) -> bool:
+    """Whether recorded actions are asked for, not a result that is handed in."""
+    payloads = reference if isinstance(reference, list) else [reference]
+    return any(ACTIONS in payload for payload in payloads if isinstance(payload, dict))
 
 
 def _reference_of(scenario: Scenario) -> Any:

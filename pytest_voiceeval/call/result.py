@@ -104,7 +104,7 @@ class ToolCallSeen:
         name: Function name; whatever the agent called, known to the scenario or not.
         arguments: None when the agent wrote something that is not a JSON object.
         result: What the tool answered, None if it never did.
-        record: The action it recorded, if it is known.
+        record: The action it recorded or the result it handed in, if it is known.
         writes: ``(table, record key)`` pairs of the database it changed.
         side: Whose call.
         finished: False if it was still running when the call was read.

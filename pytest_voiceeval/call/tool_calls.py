@@ -17,8 +17,8 @@ def merge_tool_calls(
     """Return the side's calls by turn.
 
     The context knows every argument, the events know the turn, and each recorded action is
-    attached to the call that was running when it was pushed, else to the likeliest of its turn.
-    An action no call can be found for stands for itself.
+    attached to the call that was running when it was pushed, else to the likeliest of its turn;
+    so is a result that was handed in. An action no call can be found for stands for itself.
     """
     calls = _known_calls(context, ledger)
     seen = [_seen(side, call) for call in calls]
@@ -31,6 +31,10 @@ def merge_tool_calls(
         else:
             action = applied.action
             seen[position] = replace(seen[position], record=action.record, writes=action.writes)
+    for handed_in in ledger.handed_in:
+        position = _giver_of(handed_in, homes, seen)
+        if position is not None and seen[position].record is None:
+            seen[position] = replace(seen[position], record=handed_in.action.record)
     return tuple(sorted([*seen, *orphans], key=lambda call: call.turn))
 
 
@@ -65,6 +69,22 @@ def _home_of(
         return running[0]
     turn = (i for i, c in enumerate(seen) if c.turn == applied.turn and c.record is None)
     return _likeliest(applied.action.record, running or turn, seen)
+
+
+def _giver_of(
+    handed_in: AppliedAction, homes: Mapping[str, int], seen: Sequence[ToolCallSeen]
+) -> int | None:
+    """The call that was running when a result was handed in, else the likeliest of its turn.
+
+    Bots may tell that a call runs only after it has handed something in.
+    """
+    running = [homes[identity] for identity in handed_in.during if identity in homes]
+    places = running or [i for i, call in enumerate(seen) if call.turn == handed_in.turn]
+    if len(places) == 1:
+        return places[0]
+    # a call that recorded an action is considered as well: it may have handed the result in, too
+    places.sort(key=lambda place: seen[place].record is not None)
+    return _likeliest(handed_in.action.record, places, seen)
 
 
 def _likeliest(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_voiceeval.data.errors import DataError, MissingData
-from pytest_voiceeval.data.json_text import read_json, read_text
+from pytest_voiceeval.data.json_text import parse_json, read_json, read_text
 
 _RUNS_CODE = frozenset({".pkl", ".pickle", ".p", ".joblib", ".dill", ".shelve", ".npy", ".pt"})
 
@@ -62,3 +62,35 @@ def load_yaml(path: str | Path) -> Any:
 
     file = Path(path)
     return parse_yaml(read_text(file), path=file)
+
+
+def load_records(path: str | Path) -> list[tuple[int, dict[str, Any]]]:
+    """Load a list of objects, each with the line it begins on (1 for all of a JSON list).
+
+    Args:
+        path: JSON Lines if it ends so (`*.jsonl`), JSON (`*.json`), else YAML.
+
+    Raises:
+        MissingData: there is no such file.
+        DataError: it cannot be read, or is not a list of objects.
+    """
+    file = Path(path)
+    items = _read_items(file)
+    for line, item in items:
+        if not isinstance(item, dict):
+            raise DataError(f"a record is an object, not {item!r:.40}", path=file, line=line)
+    return items
+
+
+def _read_items(file: Path) -> list[tuple[int, Any]]:
+    if file.suffix == ".jsonl":
+        lines = enumerate(read_text(file).splitlines(), 1)
+        return [(n, parse_json(line, path=file, first_line=n)) for n, line in lines if line.strip()]
+    if file.suffix == ".json":
+        values = read_json(file)
+        if not isinstance(values, list):
+            raise DataError("must be a list of records", path=file)
+        return [(1, value) for value in values]
+    from pytest_voiceeval.data.yaml_text import parse_yaml_list
+
+    return parse_yaml_list(read_text(file), path=file)

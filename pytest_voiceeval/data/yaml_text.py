@@ -16,6 +16,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from pytest_voiceeval.data.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 try:  # the C parser is many times as fast and gives the same marks
@@ -51,9 +52,23 @@ def parse_yaml(text: str, *, path: Path) -> Any:
         DataError: a syntax error, a tag, a repeated key, an alias inside its own anchor, or
             aliases that write out to more than `MAX_VALUES` values.
     """
+    return _read(text, path, _Builder.build)
+
+
+def parse_yaml_list(text: str, *, path: Path) -> list[tuple[int, Any]]:
+    """Parse a document that is a list, each item with the line it begins on.
+
+    Raises:
+        DataError: see `parse_yaml`; or it is not a list.
+    """
+    items: list[tuple[int, Any]] | None = _read(text, path, _Builder.build_list)
+    return items or []
+
+
+def _read(text: str, path: Path, build: Callable[[_Builder, Node], Any]) -> Any:
     try:
         node = yaml.compose(text, Loader=_Loader)
-        return None if node is None else _Builder(path).build(node)
+        return None if node is None else build(_Builder(path), node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
@@ -76,6 +91,13 @@ class _Builder:
         if written_out > max(MAX_VALUES, 10 * len(self.sizes)):
             self._fail(f"aliases write out to {written_out:,} values, too many to use", root)
         return self._value(root)
+
+    def build_list(self, root: Node) -> list[tuple[int, Any]]:
+        if not isinstance(root, SequenceNode):
+            self._fail("must be a list of records, each beginning with '- '", root)
+        values = self.build(root)
+        lines = (node.start_mark.line + 1 for node in root.value)
+        return list(zip(lines, values, strict=True))
 
     def _fail(self, problem: str, node: Node) -> NoReturn:
         raise DataError(problem, path=self.path, line=node.start_mark.line + 1)

@@ -10,7 +10,9 @@ from pytest_voiceeval.report.calls_text import when
 from pytest_voiceeval.report.characters import flat, one_line
 from pytest_voiceeval.report.layout import Lines, Section, clip, wrap
 from pytest_voiceeval.report.values import arguments, brief, brief_pair
+from pytest_voiceeval.scoring.delivery import without_empty
 from pytest_voiceeval.scoring.describe import describe_key
+from pytest_voiceeval.scoring.matching import ACTIONS
 
 if TYPE_CHECKING:
     from pytest_voiceeval.call.result import ActionDifference, CallResult
@@ -20,6 +22,7 @@ _TITLES = ("name", "action_type", "type", "action", "tool")  # which field says 
 _NOT_ARGUMENTS = frozenset({"side", *_TITLES})
 _VALUE_ROOM = 60
 _NAMES_SHOWN = 6
+_RESULTS_SHOWN = 3
 
 
 def action_sections(result: CallResult) -> list[Section]:
@@ -28,15 +31,17 @@ def action_sections(result: CallResult) -> list[Section]:
     if not differences:
         return []
     items = [_difference_lines(each, result) for each in differences]
+    by_actions = concerns_actions(differences)
     if any(each.kind == "missing" for each in differences):
-        items.insert(_first_missing(differences) + 1, _recorded_lines(result))
-    return [
-        Section(
-            ("actions (reference → recorded):",),
-            tuple(items),
-            keep=2,
-        )
-    ]
+        delivered = _recorded_lines(result) if by_actions else _handed_in_lines(result)
+        items.insert(_first_missing(differences) + 1, delivered)
+    title = "actions (reference → recorded):" if by_actions else "result (reference → handed in):"
+    return [Section((title,), tuple(items), keep=2)]
+
+
+def concerns_actions(differences: Sequence[ActionDifference]) -> bool:
+    """Whether the reference asks for recorded actions, not for a result that is handed in."""
+    return any(each.path[:1] == (ACTIONS,) for each in differences)
 
 
 def _first_missing(differences: Sequence[ActionDifference]) -> int:
@@ -58,7 +63,7 @@ def _difference_lines(each: ActionDifference, result: CallResult) -> Lines:
         title = _title(each.reference, each.path)
         if _is_one_of_several(each, result):
             title = _record(_unchanged(each), each.path)
-        text = f"{title}{_turn_of(each.recorded, result)}: {'; '.join(inside)}"
+        text = f"{title}{_turn_of_part(each, result)}: {'; '.join(inside)}"
     return wrap(text, lead=f"  {each.kind:<8} ", indent=11, limit=3)
 
 
@@ -112,7 +117,7 @@ def _title(record: Any, path: Sequence[str | int]) -> str:
         if named is not None:
             caller = "caller: " if record.get("side") == "user" else ""
             return caller + clip(one_line(str(named)), 40)
-    return ".".join(str(part) for part in path if isinstance(part, str)) or "answer"
+    return ".".join(str(part) for part in path if isinstance(part, str)) or "result"
 
 
 def _turn_of(recorded: Any, result: CallResult) -> str:
@@ -120,10 +125,28 @@ def _turn_of(recorded: Any, result: CallResult) -> str:
     if not isinstance(recorded, Mapping):
         return ""
     bare = {key: value for key, value in recorded.items() if key != "side"}
-    for call in result.tool_calls:
+    for call in reversed(result.tool_calls):
         if call.record is not None and {**call.record} in (bare, dict(recorded)):
             return f" [{when(call)}]"
     return ""
+
+
+def _turn_of_part(each: ActionDifference, result: CallResult) -> str:
+    """The turn of a record, or that of the result of which a part differs."""
+    if len(each.path) == 1 and isinstance(each.path[0], str) and result.prediction:
+        return _turn_of(result.prediction[-1], result)
+    return _turn_of(each.recorded, result)
+
+
+def _handed_in_lines(result: CallResult) -> Lines:
+    """What was handed in in its stead, the latest last."""
+    handed_in = without_empty(result.prediction)[-_RESULTS_SHOWN:]
+    if not handed_in:
+        return ("  handed in nothing at all",)
+    shown = [_record(each, ()) + _turn_of(each, result) for each in handed_in]
+    return tuple(
+        line for text in shown for line in wrap(text, lead="  handed in ", indent=12, limit=2)
+    )
 
 
 def _recorded_lines(result: CallResult) -> Lines:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_voiceeval.call.faults import describe_exit
 from pytest_voiceeval.call.result import AGENT_FAULTS, EndReason
-from pytest_voiceeval.report.actions_text import title_of
+from pytest_voiceeval.report.actions_text import concerns_actions, title_of
 from pytest_voiceeval.report.characters import columns, flat, one_line, without_terminal_codes
 from pytest_voiceeval.report.database_text import in_telling_order
 from pytest_voiceeval.report.judge_text import judge_clauses
@@ -105,7 +105,8 @@ def _actions_clause(result: CallResult) -> str:
     kinds = Counter[str](each.kind for each in found)
     words = {"missing": "missing", "changed": "not as referenced", "extra": "too many"}
     parts = [f"{kinds[kind]} {word}" for kind, word in words.items() if kinds[kind]]
-    clause = f"actions: {', '.join(parts)}"
+    noun = "actions" if concerns_actions(found) else "result"
+    clause = f"{noun}: {', '.join(parts)}"
     titles = dict.fromkeys(title_of(each) for each in found)
     where = f"{clause} ({', '.join(titles)})"
     return where if columns(where) <= WIDTH else clause

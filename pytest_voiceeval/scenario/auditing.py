@@ -16,8 +16,14 @@ from pytest_voiceeval.scenario import auditing_dialogue as dialogue
 from pytest_voiceeval.scenario import auditing_gold as gold
 from pytest_voiceeval.scenario.auditing_entry import Entry, find_data, read_entries
 from pytest_voiceeval.scenario.auditing_mutations import orders
+from pytest_voiceeval.scenario.auditing_scenario import (
+    ScenarioEntry,
+    is_written_here,
+    scenario_complaints,
+)
 from pytest_voiceeval.scenario.authoring import compile_domain, data_files, has_sources
 from pytest_voiceeval.scenario.authoring_hooks import load_hooks
+from pytest_voiceeval.scenario.registry import scenarios_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,6 +93,7 @@ def check_domain(domain: str, root: str | Path | None = None) -> Audit:
     Args:
         domain: name of the pack.
         root: a data root; by default the authoring files, and that the data are built from them.
+            A domain without authoring files is checked as it is registered.
 
     Raises:
         PackError: there is no such pack, or it cannot be loaded.
@@ -94,6 +101,9 @@ def check_domain(domain: str, root: str | Path | None = None) -> Audit:
     """
     if root is not None:
         return _check_edition(domain, root)
+    if not has_sources(find_pack(domain)):
+        rows = tuple(_check_scenario(domain, name) for name in scenarios_of(domain))
+        return Audit(domain, rows, () if rows else ("the pack registers no scenario",))
     hooks, built = load_hooks(domain), compile_domain(domain)
     entries = [Entry(domain, hooks, one.record, one.database, one.source) for one in built]
     rows = tuple(check_entry(entry) for entry in entries)
@@ -101,6 +111,17 @@ def check_domain(domain: str, root: str | Path | None = None) -> Audit:
     text = f"is not up to date: run `voiceeval data build {domain}`"
     edition = [*edition_complaints(hooks, entries), *(f"{path} {text}" for path in stale)]
     return Audit(domain, rows, tuple(edition))
+
+
+def _check_scenario(domain: str, name: str) -> Row:
+    try:
+        entry = ScenarioEntry.named(name)
+        if entry.can_be_replayed:
+            return check_entry(entry)
+        return _row_without_dialogue(entry.id, "-", list(scenario_complaints(entry)))
+    except Exception as error:  # noqa: BLE001 - scenarios and tools are somebody's code
+        short = name.removeprefix(f"{domain}__")
+        return _row_without_dialogue(short, "-", [f"{type(error).__name__}: {error}"])
 
 
 def edition_complaints(hooks: Hooks, entries: Sequence[Entry]) -> Iterator[str]:
@@ -117,10 +138,10 @@ def _check_edition(domain: str, root: str | Path) -> Audit:
 
 
 def checkable_domains(root: str | Path | None = None) -> list[str]:
-    """List the domains that have authoring files, or data below `root`."""
+    """List the domains whose scenarios are written here, or those that have data below `root`."""
     packs = [pack for pack in list_packs() if not pack.problem]
     if root is None:
-        return [pack.domain for pack in packs if has_sources(pack)]
+        return [pack.domain for pack in packs if has_sources(pack) or is_written_here(pack)]
     return [pack.domain for pack in packs if _has_data(pack.domain, Path(root), pack.data)]
 
 
@@ -137,8 +158,7 @@ def check_entry(entry: Entry) -> Row:
     problems = list(complaints(entry))
     idle = str(int(entry.outcome([])))
     if not entry.has_dialogue:
-        unknown = ["-"] * (len(_HEADINGS) - 3)
-        return Row(entry.id, (idle, *unknown, str(len(problems))), tuple(problems))
+        return _row_without_dialogue(entry.id, idle, problems)
     trial = gold.Trial.of(entry)
     problems += trial.complaints(entry)
     passing, tried = orders(entry)
@@ -156,8 +176,16 @@ def check_entry(entry: Entry) -> Row:
     return Row(entry.id, cells, tuple(problems), tuple(trial.notes))
 
 
+def _row_without_dialogue(name: str, idle: str, problems: Sequence[str]) -> Row:
+    unknown = ["-"] * (len(_HEADINGS) - 3)
+    return Row(name, (idle, *unknown, str(len(problems))), tuple(problems))
+
+
 def complaints(entry: Entry) -> Iterator[str]:
     """Yield what is wrong with one scenario, but for what its mutations tell."""
+    if isinstance(entry, ScenarioEntry):
+        yield from scenario_complaints(entry)
+        return
     yield from entry.hooks.check_record(entry.record, entry.database)
     if not entry.has_dialogue:
         return

@@ -34,10 +34,11 @@ def dialogue_complaints(record: Mapping[str, Any]) -> Iterator[str]:
     if callers < CALLER_TURNS:
         yield f"the caller has {callers} turns, at least {CALLER_TURNS} are wanted"
     for turn in turns:
-        yield from _unspoken(turn["text"])
+        yield from unspoken_complaints(turn["text"])
 
 
-def _unspoken(text: str) -> Iterator[str]:
+def unspoken_complaints(text: str) -> Iterator[str]:
+    """Yield what of a turn cannot be spoken as it is written."""
     if not text.strip():
         yield "a turn of the dialogue says nothing"
     if found := _UNSPOKEN.search(text):

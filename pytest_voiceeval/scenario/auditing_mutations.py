@@ -92,6 +92,23 @@ def wrong_values(value: Any, properties: Mapping[str, Any], database: Any) -> It
     elif isinstance(value, str):
         form = _form(value)
         yield from (text for text in _texts(database) if _form(text) == form)
+    elif isinstance(value, list):
+        yield from _wrong_items(value, properties, database)
+    elif isinstance(value, dict):
+        fields = properties.get("properties") or {}
+        for name, item in value.items():
+            for wrong in wrong_values(item, fields.get(name) or {}, database):
+                yield {**value, name: wrong}
+
+
+def _wrong_items(
+    value: Sequence[Any], properties: Mapping[str, Any], database: Any
+) -> Iterator[list[Any]]:
+    for n, item in enumerate(value):
+        for wrong in wrong_values(item, properties.get("items") or {}, database):
+            yield [*value[:n], wrong, *value[n + 1 :]]
+    if len(value) > 1:
+        yield from ([*value[:n], *value[n + 1 :]] for n in range(len(value)))
 
 
 def _choices(properties: Mapping[str, Any]) -> list[Any]:

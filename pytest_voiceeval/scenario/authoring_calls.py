@@ -25,7 +25,7 @@ class CallReader:
 
     A line is a function's name and its arguments, `name=value` or bare. Bare ones are the required
     parameters in order, without those that have a default. Texts with blanks stand in double
-    quotes, lists are written with commas.
+    quotes, lists are written with commas, lists of objects as YAML in single quotes.
 
     Attributes:
         domain: whose tools are called.
@@ -90,11 +90,41 @@ class CallReader:
     def _value(self, schema: ToolSchema, parameter: str, text: str) -> Any:
         properties = schema.properties[parameter]
         kind = properties.get("type")
+        if kind == "object" or (properties.get("items") or {}).get("type") == "object":
+            return _structured(parameter, text, properties)
         if kind == "array":
             items = [self.read_argument(parameter, item) for item in text.split(",")]
             item_kind = (properties.get("items") or {}).get("type")
             return [_typed(parameter, item, item_kind) for item in items]
         return _typed(parameter, self.read_argument(parameter, text), kind)
+
+
+def _structured(parameter: str, text: str, properties: Mapping[str, Any]) -> Any:
+    """Read an object or a list of objects, every value as its schema says: `14.50` may be text."""
+    import yaml  # a tenth of the tools' callers need it
+
+    try:
+        value = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - gives texts only
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None) or error
+        raise ValueError(f"{parameter} is not YAML: {problem}") from None
+    return _as_schema(parameter, value, properties)
+
+
+def _as_schema(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
+    kind = schema.get("type")
+    wanted = {"object": dict, "array": list}.get(str(kind), str)
+    if not isinstance(value, wanted):
+        problem = f"{name} is to be of the type {kind or 'string'}, got {value!r:.60}"
+        raise ValueError(problem)  # noqa: TRY004 - what an author wrote, not what a caller passed
+    if isinstance(value, list):
+        return [_as_schema(f"{name}[{n}]", item, schema["items"]) for n, item in enumerate(value)]
+    if isinstance(value, dict):
+        known = schema.get("properties") or {}
+        if unknown := next((key for key in value if key not in known), None):
+            raise ValueError(f"{name} {_unknown(unknown, known)}")
+        return {key: _as_schema(f"{name}.{key}", item, known[key]) for key, item in value.items()}
+    return _typed(name, value, kind)
 
 
 def _typed(parameter: str, text: str, kind: Any) -> Any:

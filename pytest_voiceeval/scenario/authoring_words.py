@@ -11,6 +11,7 @@ zero one two three four five six seven eight nine ten eleven twelve thirteen fou
 sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
 """
 _SMALL, _TENS = _WORDS.split()[:20], _WORDS.split()[20:]
+_AMOUNT = re.compile(r"\$([0-9]{1,6})(?:\.([0-9]{2}))?")
 _MACRO = re.compile(r"\{([^{}]*)\}")
 
 
@@ -38,7 +39,7 @@ def speak(text: str) -> str:
     """Replace every `{...}` of a line by how it is said.
 
     Raises:
-        ValueError: a brace is left over, or an amount is not whole dollars.
+        ValueError: a brace is left over, or an amount is not one of dollars, with cents or without.
     """
     spoken = _MACRO.sub(lambda match: _spoken(match[1]), text)
     if "{" in spoken or "}" in spoken:
@@ -49,6 +50,14 @@ def speak(text: str) -> str:
 def _spoken(content: str) -> str:
     if not content.startswith("$"):
         return spell_out(content)
-    if not content[1:].isdigit():
-        raise ValueError(f"{{{content}}}: amounts are spoken in whole dollars, such as {{$125}}")
-    return f"{in_words(int(content[1:]))} {'dollar' if content == '$1' else 'dollars'}"
+    amount = _AMOUNT.fullmatch(content)
+    if amount is None:
+        raise ValueError(f"{{{content}}}: an amount is written like {{$125}} or {{$13.25}}")
+    dollars, cents = int(amount[1]), int(amount[2] or 0)
+    parts = [_counted(dollars, "dollar")] if dollars or not cents else []
+    parts += [_counted(cents, "cent")] if cents else []
+    return " and ".join(parts)
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{in_words(number)} {unit}" if number == 1 else f"{in_words(number)} {unit}s"

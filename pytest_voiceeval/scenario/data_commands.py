@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--check", action="store_true", help="only list what is not up to date")
     build.add_argument("--drafts", action="store_true", help="build drafts as well")
     build.set_defaults(run=_build)
-    check = commands.add_parser("check", help="check authoring files, or the data below ROOT")
+    check = commands.add_parser("check", help="check scenarios as they are, or the data below ROOT")
     check.add_argument("root", nargs="?", help="a data root, such as a checkout of a benchmark")
     check.add_argument("--domain", action="append", help="only this domain (repeatable)")
     check.set_defaults(run=_check)
@@ -65,7 +65,7 @@ def _build(options: argparse.Namespace) -> tuple[list[str], bool]:
 def _check(options: argparse.Namespace) -> tuple[list[str], bool]:
     domains = options.domain or checkable_domains(options.root)
     if not domains:
-        where = options.root or "the packs: none has authoring files"
+        where = options.root or "the packs: none has scenarios that were written here"
         return [f"nothing to check in {where}"], True
     audits = [check_domain(domain, options.root) for domain in domains]
     return [audit.table() for audit in audits], any(audit.problems for audit in audits)

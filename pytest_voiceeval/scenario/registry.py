@@ -96,6 +96,8 @@ def register_scenario_factory(
     domain: str,
     factory: Callable[..., Scenario],
     location: tuple[Path, int] | None = None,
+    *,
+    origin: Origin | None = None,
 ) -> None:
     """Register a scenario that has no class of its own, such as a record of a dataset.
 
@@ -104,12 +106,13 @@ def register_scenario_factory(
         domain: the domain it is selected by.
         factory: makes the scenario; takes the keyword arguments of `get_eval_scenario`.
         location: file and line (from 1) that define it; the place of this call by default.
+        origin: the module it belongs to; the one that calls by default.
 
     Raises:
         DuplicateScenario: the name is taken; the text names both places.
         BadScenarioName: the name cannot be used.
     """
-    origin = Origin.of_frame(_caller())
+    origin = origin or Origin.of_frame(_caller())
     _entries.add(Entry(name, domain, factory, origin, location or (Path(origin.file), origin.line)))
 
 

@@ -10,7 +10,7 @@ from pytest_voiceeval.data.artifacts import load_db_artifact
 from pytest_voiceeval.data.root import resolve_data_path
 from pytest_voiceeval.scenario.initialization import apply_initialization_actions
 from pytest_voiceeval.scoring.db_hash import get_dict_hash
-from pytest_voiceeval.tools.base import StandardSchemaTool, WriteScenarioTool
+from pytest_voiceeval.tools.base import HANDED_IN, StandardSchemaTool, WriteScenarioTool
 from pytest_voiceeval.tools.registry import get_schema_tool_for_eval
 
 if TYPE_CHECKING:
@@ -52,11 +52,13 @@ class Replay:
         db: the agent's database afterwards; None if the scenario has none.
         actions: the records the write tools left.
         steps: the calls with their results, in order.
+        handed_in: the results that write tools handed in.
     """
 
     db: dict[str, Any] | None
     actions: list[dict[str, Any]]
     steps: tuple[Step, ...]
+    handed_in: tuple[Any, ...] = ()
 
     @property
     def refused(self) -> tuple[Step, ...]:
@@ -98,7 +100,8 @@ def replay(scenario: Scenario, calls: Sequence[ToolCall]) -> Replay:
     state = initial_state(scenario)
     tools = agent_tools(scenario, state)
     steps = tuple(_step(call, tools, state) for call in calls)
-    return Replay(state.get("db"), state.get("actions", []), steps)
+    handed_in = tuple(state.get(HANDED_IN, ()))
+    return Replay(state.get("db"), state.get("actions", []), steps, handed_in)
 
 
 def agent_tools(scenario: Scenario, state: dict[str, Any]) -> dict[str, StandardSchemaTool]:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pytest_voiceeval.tools.answers import ToolError, error_answer
     from pytest_voiceeval.tools.base import (
         CallParams,
+        ReadScenarioTool,
         StandardSchemaTool,
         ToolSchema,
         WriteScenarioTool,
@@ -37,6 +38,7 @@ __all__ = [
     "CallParams",
     "EndConversationTool",
     "ParameterRule",
+    "ReadScenarioTool",
     "SendExitMessageTool",
     "SendRTVIMessageTool",
     "SendScenarioSummaryTool",
@@ -56,7 +58,13 @@ __all__ = [
 # Where each public name lives; a module is imported when one of its names is first used.
 _HOMES = {
     "answers": ("ToolError", "error_answer"),
-    "base": ("CallParams", "StandardSchemaTool", "ToolSchema", "WriteScenarioTool"),
+    "base": (
+        "CallParams",
+        "ReadScenarioTool",
+        "StandardSchemaTool",
+        "ToolSchema",
+        "WriteScenarioTool",
+    ),
     "common": (
         "EndConversationTool",
         "SendExitMessageTool",

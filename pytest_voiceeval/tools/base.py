@@ -31,10 +31,22 @@ from pytest_voiceeval.tools.writes import Fingerprints, changed_records, fingerp
 
 logger = logging.getLogger(__name__)
 
-# The records of the call that runs in this context, so that each of two calls which overlap
-# announces its own. None outside `__call__`: `invoke` announces nothing.
-_recorded: contextvars.ContextVar[list[dict[str, Any]] | None] = contextvars.ContextVar(
-    "records of the running tool call", default=None
+HANDED_IN = "_final_responses"
+"""Key of the shared state under which results are kept that tools handed in."""
+
+
+@dataclass(frozen=True)
+class _Outbox:
+    """What one call of a tool has for the client, in the order in which it was noted."""
+
+    records: list[dict[str, Any]] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
+
+
+# That of the call that runs in this context, so that each of two calls which overlap announces its
+# own. None outside `__call__`: `invoke` announces nothing.
+_outbox: contextvars.ContextVar[_Outbox | None] = contextvars.ContextVar(
+    "outbox of the running tool call", default=None
 )
 
 
@@ -173,8 +185,28 @@ class StandardSchemaTool(ABC):
         return crash_answer(error)
 
 
+class ReadScenarioTool(StandardSchemaTool):
+    """A tool that looks at the scenario's state and leaves it alone.
+
+    Args:
+        description: See `StandardSchemaTool`.
+        name: See `StandardSchemaTool`.
+        shared_state: The bot's dictionary for this scenario, kept by reference. Default: a new
+            one.
+    """
+
+    def __init__(
+        self,
+        description: str | None = None,
+        name: str | None = None,
+        shared_state: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(description, name)
+        self.shared_state: dict[str, Any] = {} if shared_state is None else shared_state
+
+
 class WriteScenarioTool(StandardSchemaTool):
-    """A tool that changes the scenario's state and records what it did.
+    """A tool that changes the scenario's state, and records what it did or hands in a result.
 
     `ACTION_TYPES` is the vocabulary of `action_type` in its records. After a call each record
     is announced to the client as `action-applied`, with the records of `shared_state["db"]` the
@@ -206,9 +238,25 @@ class WriteScenarioTool(StandardSchemaTool):
             known = ", ".join(self.ACTION_TYPES) or "none"
             logger.warning("%s recorded action_type %r; known: %s", self.name, action_type, known)
         self.shared_state.setdefault("actions", []).append(record)
-        recorded = _recorded.get()
-        if recorded is not None:
-            recorded.append(record)
+        outbox = _outbox.get()
+        if outbox is not None:
+            outbox.records.append(record)
+
+    def _hand_in(self, result: Any) -> None:
+        """Hand in a result of the conversation, such as an order, before the call is answered.
+
+        It is what the scenario's reference answer is compared with, unless actions are recorded.
+        The client gets it as `<final_response>`: a text as it is, anything else as JSON.
+
+        Raises:
+            TypeError: It is not JSON.
+        """
+        # a copy, because the result may be part of a state that changes later
+        copied = json.loads(json.dumps(require_json(result)))
+        self.shared_state.setdefault(HANDED_IN, []).append(copied)
+        outbox = _outbox.get()
+        if outbox is not None:
+            outbox.results.append(copied)
 
     def _next_call_index(self, tool_name: str) -> int:
         """Count one call of `tool_name` in this scenario; the first is 1."""
@@ -224,14 +272,18 @@ class WriteScenarioTool(StandardSchemaTool):
     async def _perform(self, params: CallParams) -> Any:
         if not push.can_push(self.shared_state.get("__rtvi__")):
             return await super()._perform(params)
-        before, records = self._fingerprints(), list[dict[str, Any]]()
-        token = _recorded.set(records)
+        before, outbox = self._fingerprints(), _Outbox()
+        token = _outbox.set(outbox)
         try:
             answer = await super()._perform(params)
         finally:
-            _recorded.reset(token)
-        if records:
-            await self._announce(records, changed_records(before, self._fingerprints()))
+            _outbox.reset(token)
+        if outbox.records:
+            await self._announce(outbox.records, changed_records(before, self._fingerprints()))
+        for result in outbox.results:
+            message = {"text": push.final_response(result)}
+            rtvi = self.shared_state.get("__rtvi__")
+            await push.push_server_message(rtvi, message, f"result of {self.name}")
         return answer
 
     async def _announce(self, records: list[dict[str, Any]], writes: list[Any]) -> None:

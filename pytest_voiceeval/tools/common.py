@@ -97,7 +97,7 @@ class SendScenarioSummaryTool(_MessageTool):
     confirmation = "Summary sent."
 
     def _wrap(self, message: str) -> str:
-        return f"<final_response>{message}</final_response>"
+        return push.final_response(message)
 
 
 def _as_text(message: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from typing import Any
 
@@ -13,6 +14,12 @@ TOOL_PUSH_DEADLINE = 5.0
 
 EXIT_TASK_FINISHED = "<exit>The task is finished.</exit>"
 EXIT_TRANSFER_COMPLETE = "<exit>Transfer complete.</exit>"
+
+
+def final_response(result: Any) -> str:
+    """The text that hands in a result: a text as it is, anything else as JSON."""
+    payload = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+    return f"<final_response>{payload}</final_response>"
 
 
 def can_push(rtvi: Any) -> bool:

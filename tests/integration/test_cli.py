@@ -32,10 +32,13 @@ def test_domains_with_their_descriptions(project: Path, capsys: pytest.CaptureFi
     (broken / "__init__.py").touch()
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "eva_airline  Airline reservations by phone" in "\n".join(lines)
-    assert "shop         A shop" in lines
+    described = dict(line.split(maxsplit=1) for line in lines)
+    assert described["eva_airline"].startswith("Airline reservations by phone")
+    assert {"restaurant", "customer_service", "qa"} <= set(described)
+    assert described["shop"] == "A shop"
+    assert len({len(line) - len(described[line.split()[0]]) for line in lines}) == 1  # in a column
     [line] = [line for line in lines if line.startswith("broken")]
-    assert line.startswith("broken       cannot be used: ")
+    assert described["broken"].startswith("cannot be used: ")
     assert "'description' must be a text" in line
 
 

@@ -42,7 +42,7 @@ NOT_RUN = {
 
 STATUS = {
     "pytest eva_airline::voluntary_date_change --agent-fault wrong-field": 1,
-    "pytest --domain library --agent-fault extra-write": 1,
+    "pytest --domain bistro --agent-fault wrong-field": 1,
 }
 """Commands that are meant to be red."""
 

@@ -41,6 +41,10 @@ def test_numbers_out_of_range(number):
         ("{Quist}", "Q, U, I, S, T"),
         ("That is {$125} in all.", "That is one hundred and twenty-five dollars in all."),
         ("{$1}", "one dollar"),
+        ("{$13.25}", "thirteen dollars and twenty-five cents"),
+        ("{$1.01}", "one dollar and one cent"),
+        ("{$0.50}", "fifty cents"),
+        ("{$4.00}", "four dollars"),
         ("nothing to replace", "nothing to replace"),
     ],
 )
@@ -51,8 +55,8 @@ def test_macros(text, spoken):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{$12.50}", r"\{\$12\.50\}: amounts are spoken in whole dollars"),
-        ("{$}", "whole dollars"),
+        ("{$12.5}", r"\{\$12\.5\}: an amount is written like \{\$125\} or \{\$13\.25\}"),
+        ("{$}", "an amount is written like"),
         ("{LQ512", "a brace without its partner"),
         ("LQ512}", "a brace without its partner"),
     ],

@@ -27,12 +27,24 @@ CHOICES = {"type": "string", "enum": ["window", "aisle", "middle"]}
         (1, {"type": "integer"}, [2, 0]),
         (10.5, {"type": "number"}, [11.5, 9.5, 21.0]),
         (0, {}, [1, -1]),
-        ("FL_SK621_20260320", {"type": "string"}, ["FL_SK703_20260325"]),
+        (
+            "FL_SK621_20260320",
+            {"type": "string"},
+            ["FL_SK703_20260325", "FL_X1_20260325"],
+        ),
         ("free words", {"type": "string"}, []),
         (["PAX001"], {"items": {"type": "string"}}, [["PAX002"]]),
         (["PAX001", "x"], {}, [["PAX002", "x"], ["PAX001"]]),
         (None, {"type": "string"}, []),
-        ({"a": 1}, {"type": "object"}, []),
+        ({"a": 1}, {"type": "object"}, [{"a": 2}, {"a": 0}]),
+        (
+            {"seat": "window"},
+            {"properties": {"seat": CHOICES}},
+            [{"seat": "aisle"}, {"seat": "middle"}],
+        ),
+        ("14.50", {"type": "string"}, ["15.50"]),
+        ("$9", {"type": "string"}, ["$10"]),
+        ("007", {"type": "string"}, []),
     ],
     ids=[
         "choices",
@@ -42,16 +54,39 @@ CHOICES = {"type": "string", "enum": ["window", "aisle", "middle"]}
         "no wrong value twice",
         "an amount",
         "zero",
-        "a name of the same form",
+        "names of the same form, then of the same table",
         "nothing of that form",
         "an item of a list",
         "or one item less",
         "nothing to change in null",
-        "or in an object",
+        "a field of an object",
+        "a choice in an object",
+        "an amount as text",
+        "or with its sign",
+        "digits that are a code",
     ],
 )
 def test_wrong_values(value: Any, schema: dict[str, Any], wrong: list[Any]) -> None:
     assert list(wrong_values(value, schema, DATABASE)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        ("Soup", ["Sandwich", "Pie"]),
+        ("Ann Lee", ["Bo"]),
+        ("5550142", ["5550199", "5550143"]),
+        ("nobody knows", []),
+    ],
+    ids=["keys of a table", "the same field", "same form first", "nowhere"],
+)
+def test_values_in_the_same_place_of_other_records(value: str, wrong: list[str]) -> None:
+    database = {
+        "menu": {"Soup": {"price": "4.00"}, "Sandwich": {}, "Pie": {}},
+        "line": [{"name": "Ann Lee", "phone": "5550142"}, {"name": "Bo", "phone": "5550199"}],
+        "notes": {"day": "5550143"},
+    }
+    assert list(wrong_values(value, {"type": "string"}, database)) == wrong
 
 
 def test_a_big_database_gives_a_bounded_number_of_names() -> None:

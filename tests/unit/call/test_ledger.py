@@ -254,3 +254,48 @@ def test_runs_without_usage_are_counted() -> None:
     assert noted(started, usage).uncounted_runs == 0
     assert noted(started, usage, started).uncounted_runs == 1
     assert noted(usage, usage, started).uncounted_runs == 0
+
+
+# -- results that were handed in
+
+
+def handed_in(text: str) -> tuple[str, dict[str, Any]]:
+    return "server-message", {"text": f"<final_response>{text}</final_response>"}
+
+
+ORDER = '{"dish": "soup", "count": "2"}'
+RESULT = {"dish": "soup", "count": "2"}
+
+
+def test_a_result_belongs_to_the_call_that_was_running() -> None:
+    ledger = noted(started("a"), stopped("a"), started("b"), handed_in(ORDER), stopped("b"))
+    context = context_of(("a", "order", ORDER), ("b", "order", "{}"))
+    assert [call.record for call in merge_tool_calls("agent", context, ledger)] == [None, RESULT]
+    assert ledger.final_responses == [ORDER]
+    assert ledger.applied == []
+
+
+def test_without_events_a_result_belongs_to_the_call_it_resembles() -> None:
+    context = context_of(("a", "menu", '{"dish": "tart"}'), ("b", "order", ORDER))
+    calls = merge_tool_calls("agent", context, noted(handed_in(ORDER)))
+    assert [call.record for call in calls] == [None, RESULT]
+
+
+def test_a_call_that_recorded_an_action_keeps_it_and_no_other_gets_its_result() -> None:
+    action = {"action_type": "close", "dish": "soup", "count": "2"}
+    context = context_of(("a", "look", '{"dish": "soup"}'), ("b", "close", ORDER))
+    ledger = noted(applied(action), handed_in(ORDER))
+    calls = merge_tool_calls("agent", context, ledger)
+    assert [call.record for call in calls] == [None, action]
+
+
+@pytest.mark.parametrize(
+    ("text", "record"), [("words", {"message": "words"}), ("[1]", None)], ids=["words", "a list"]
+)
+def test_a_result_in_words_is_a_message_and_a_list_belongs_to_no_call(
+    text: str, record: Any
+) -> None:
+    ledger = noted(handed_in(text))
+    (call,) = merge_tool_calls("agent", context_of(("a", "order", ORDER)), ledger)
+    assert call.record == record
+    assert ledger.final_responses == [text]

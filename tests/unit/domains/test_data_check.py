@@ -1,0 +1,159 @@
+"""`voiceeval data check` on scenarios without authoring files: what it notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_voiceeval.packs import add_user_folder, remove_user_folder, unload_pack
+from pytest_voiceeval.scenario.auditing import check_domain, checkable_domains
+
+PACK = """
+from pytest_voiceeval import (
+    Actions, DialogueTurn, Persona, Resources, Scenario, SuccessSignal, Task, ToolCall,
+    register_eval_scenario,
+)
+from pytest_voiceeval.tools import ToolError, WriteScenarioTool, register_schema_tool_for_eval
+
+
+@register_schema_tool_for_eval("DOMAIN")
+class SellTool(WriteScenarioTool):
+    ACTION_TYPES = ("sell",)
+    description = "Sell."
+    properties = {"what": {"type": "string"}, "count": {"type": "integer"}}
+    required_properties = ["what", "count"]
+
+    def _execute(self, what, count):
+        if count > 5:
+            raise ToolError("too_many", "There are only 5")
+        self._record_action({"action_type": "sell", "what": what, "count": count})
+        return {"status": "success"}
+
+
+SELL = ToolCall("sell", {"what": "tea", "count": 2})
+NOTHING = ToolCall("sell", {"what": "tea", "count": 9})
+
+
+class Base(Scenario):
+    domain = "DOMAIN"
+    success_signals = (SuccessSignal.ACTION_MATCH, SuccessSignal.CLEAN_EXIT)
+    agent_persona = user_persona = Persona(role="somebody")
+    agent_task = user_task = Task(goal="to talk")
+    agent_actions = user_actions = Actions()
+    user_resources = Resources()
+    agent_resources = Resources(tools={"SellTool": {}, "EndConversationTool": {}})
+    reference_answer = {"actions": [{"action_type": "sell", "what": "tea", "count": 2}]}
+
+    def setup_shared_state(self, state, side):
+        state["db"] = {"goods": {"tea": {}}}
+
+
+def talk(*calls, text="Two teas, there you are."):
+    return (
+        DialogueTurn("agent", "Hello."),
+        DialogueTurn("user", "Two teas, please."),
+        DialogueTurn("agent", text, calls),
+        DialogueTurn("user", "Thank you."),
+        DialogueTurn("agent", "Goodbye.", (ToolCall("end_conversation"),)),
+    )
+
+BRIEF = (*talk()[:2], DialogueTurn("agent", "Bye.", (SELL, ToolCall("end_conversation"))))
+"""
+
+Check = Callable[..., list[str]]
+
+
+@pytest.fixture
+def check(tmp_path_factory: pytest.TempPathFactory, request: Any) -> Iterator[Check]:
+    """Check a pack of one scenario, whose class body is given; gives the problems."""
+    domain = "check_" + "".join(char for char in request.node.name if char.isalnum())
+    folder: Path = tmp_path_factory.mktemp("packs") / domain
+    folder.mkdir()
+    (folder / "pack.toml").write_text('description = "x"\n', encoding="utf-8")
+
+    def check(body: str) -> list[str]:
+        lines = "\n".join(f"    {line}" for line in body.splitlines())
+        scenario = f'@register_eval_scenario\nclass One(Base):\n    name = "DOMAIN__one"\n{lines}\n'
+        source = f"{PACK}\n{scenario}".replace("DOMAIN", domain)
+        (folder / "__init__.py").write_text(source, encoding="utf-8")
+        add_user_folder(folder.parent)
+        assert domain in checkable_domains()
+        return check_domain(domain).problems
+
+    yield check
+    unload_pack(domain)
+    remove_user_folder(folder.parent)
+
+
+@pytest.mark.parametrize(
+    ("body", "problems"),
+    [
+        ("reference_dialogue = talk(SELL)", []),
+        ("", []),
+        (
+            "reference_dialogue = talk(NOTHING)",
+            [
+                "one: the dialogue's calls do not lead to the expected end",
+                "one: sell(what='tea', count=9) is refused: There are only 5",
+            ],
+        ),
+        (
+            'reference_dialogue = talk(SELL)\nreference_answer = {"actions": []}',
+            [
+                "one: an agent that does nothing passes, though the dialogue changes something",
+                "one: the gold call sell is not needed: without it the call passes",
+            ],
+        ),
+        (
+            'reference_dialogue = talk(SELL, text="2 teas.")',
+            ["one: '2' is not spoken language: '2 teas.'"],
+        ),
+        (
+            "reference_dialogue = BRIEF",
+            ["one: the agent has 2 turns; fewer than 3 count as stalled"],
+        ),
+        (
+            "reference_dialogue = talk(SELL)\nforbidden_calls = (NOTHING,)",
+            ["one: the forbidden call sell(what='tea', count=9) is refused anyway: There are"],
+        ),
+        (
+            "reference_dialogue = talk(SELL)\nforbidden_calls = (SELL,)",
+            [
+                "one: the forbidden call sell(what='tea', count=2) does no harm alone",
+                "one: the forbidden call sell(what='tea', count=2) does no harm after",
+            ],
+        ),
+        ("success_signals = (SuccessSignal.CLEAN_EXIT,)\nreference_answer = None", []),
+        (
+            'agent_resources = Resources(tools={"SelTool": {}})',
+            ["one: UnknownToolError: no tool 'SelTool' in domain"],
+        ),
+    ],
+    ids=[
+        "good",
+        "no dialogue",
+        "refused",
+        "not needed",
+        "digits",
+        "stalled",
+        "impossible",
+        "harmless",
+        "nothing to replay",
+        "unknown tool",
+    ],
+)
+def test_problems(check: Check, body: str, problems: list[str]) -> None:
+    found = check(body)
+    assert len(found) == len(problems), found
+    for said, wanted in zip(found, problems, strict=True):
+        assert said.startswith(wanted)
+
+
+def test_a_wrong_argument_that_nobody_sees_is_listed(check: Check) -> None:
+    body = 'reference_dialogue = talk(SELL)\nreference_answer = {"actions": [{"what": "tea"}]}'
+    assert check(body) == []
+    domain = next(d for d in checkable_domains() if d.startswith("check_testawrong"))
+    assert "one: sell count 2 -> 3, 1, 4" in check_domain(domain).table()
