@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_voiceeval.bots.scripted_model import ScriptedModel
     from pytest_voiceeval.bots.slot import BotSlot
     from pytest_voiceeval.plugin.engine import Engine
-    from pytest_voiceeval.plugin.lines import Source
+    from pytest_voiceeval.plugin.lines import Own, Source
     from pytest_voiceeval.plugin.model_agent import AgentModel
     from pytest_voiceeval.plugin.options import Settings
     from pytest_voiceeval.plugin.output import RunOutput
@@ -73,12 +73,12 @@ class HeldBots:
         if settings.agent_cmd is not None:
             return self._commanded(settings.agent_cmd, "agent")
         model = settings.agent_model
-        slot = self._slot(self._stock_agent() if model is None else self._model_agent(model))
+        bots = self._several(self._stock_agent() if model is None else self._model_agent(model))
         if model is None:
-            self._scripted[slot] = None
+            self._scripted[bots] = None
         else:
-            self._modelled[slot] = model
-        return slot
+            self._modelled[bots] = model
+        return bots
 
     def caller(self) -> Any:
         """What the default `caller_bot` fixture returns; None is the built-in caller."""
@@ -93,10 +93,9 @@ class HeldBots:
 
     def source(self, value: Any, fixture: str) -> Source:
         """What calls lease from, made once per bots: a pool only shares what it alone hands out."""
-        from pytest_voiceeval.bots.slot import BotSlot
-        from pytest_voiceeval.plugin.lines import source_of
+        from pytest_voiceeval.plugin.lines import Own, source_of
 
-        if isinstance(value, BotSlot):
+        if isinstance(value, Own):
             return value
         key = f"{fixture} {value!r}"
         if key not in self._sources:
@@ -112,9 +111,9 @@ class HeldBots:
 
     def is_stock(self, source: Source) -> bool:
         """Whether it is the stock agent, whichever model plays it: all of its state is ours."""
-        from pytest_voiceeval.bots.slot import BotSlot
+        from pytest_voiceeval.plugin.lines import Own
 
-        return isinstance(source, BotSlot) and self._settings.agent_cmd is None
+        return isinstance(source, Own) and self._settings.agent_cmd is None
 
     def is_stock_caller(self, source: Source) -> bool:
         """Whether it is the caller that the scripted model plays in a stock bot."""
@@ -145,8 +144,18 @@ class HeldBots:
     def _slot(self, command: BotCommand) -> BotSlot:
         from pytest_voiceeval.bots.slot import BotSlot
 
-        local = replace(command, local_only=self._settings.models.offline)
-        return self._engine.hold(BotSlot(local))
+        return self._engine.hold(BotSlot(self._local(command)))
+
+    def _several(self, command: BotCommand) -> Own:
+        """As many bots as there are cores to use; the workers of a run have one each."""
+        from pytest_voiceeval.bots.team import BotTeam, team_size
+
+        if self._output.worker or self._settings.audio.on:
+            return self._slot(command)
+        return self._engine.hold(BotTeam(self._local(command), team_size()))
+
+    def _local(self, command: BotCommand) -> BotCommand:
+        return replace(command, local_only=self._settings.models.offline)
 
     def _stock_agent(self) -> BotCommand:
         """The stock bot with the scripted model."""
@@ -164,7 +173,7 @@ class HeldBots:
         )
 
     def _stock_caller(self) -> BotSlot:
-        """The stock bot as the caller, with the scripted model and a voice."""
+        """The stock bot as the caller: the voice of a script, or of the model of the options."""
         from pytest_voiceeval.bots.command import stock_bot_command
 
         if self._voice is None:
@@ -177,7 +186,8 @@ class HeldBots:
                 options=self._everywhere,
             )
             self._voice = self._slot(command)
-            self._scripted[self._voice] = None
+            if self._settings.caller_url is None:
+                self._scripted[self._voice] = None
         return self._voice
 
     def _model_agent(self, model: AgentModel) -> BotCommand:

@@ -10,6 +10,7 @@ from pytest_voiceeval.bots.endpoint import SESSION_FIELD, Bot, BotError, session
 from pytest_voiceeval.bots.pool import BotPool
 from pytest_voiceeval.bots.process import RunningBot
 from pytest_voiceeval.bots.slot import BotSlot
+from pytest_voiceeval.bots.team import BotTeam
 from pytest_voiceeval.call.errors import AgentUnreachable, CallerFailed
 from pytest_voiceeval.call.result import ProcessExit
 from pytest_voiceeval.plugin.offline import problem_offline
@@ -18,19 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-Source = BotSlot | BotPool
+Own = BotSlot | BotTeam
+"""What this process starts itself."""
+Source = Own | BotPool
 
 
 def capacity(source: Source) -> int:
     """How many calls its bots take at the same time."""
-    if isinstance(source, BotSlot):
+    if isinstance(source, Own):
         return source.command.max_calls
     return sum(bot.max_calls for bot in source.bots)
 
 
 def keeps_apart(source: Source) -> bool:
     """Whether its bots are told which call is which; a bot yet to be started sees to itself."""
-    return isinstance(source, BotSlot) or all(SESSION_FIELD in bot.url for bot in source.bots)
+    return isinstance(source, Own) or all(SESSION_FIELD in bot.url for bot in source.bots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ def source_of(value: Any, fixture: str, lock_dir: Path) -> Source:
     """Turn what a bot fixture returned into something calls can lease from."""
     from pytest_voiceeval.bots.endpoint import coerce_bots
 
-    if isinstance(value, BotSlot):
+    if isinstance(value, Own):
         return value
     return BotPool(coerce_bots(value, fixture), lock_dir)
 
