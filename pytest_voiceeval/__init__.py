@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_voiceeval.data.json_text import parse_json as parse_json
     from pytest_voiceeval.data.json_text import read_json as read_json
     from pytest_voiceeval.data.json_text import read_text as read_text
+    from pytest_voiceeval.data.root import data_root_of as data_root_of
     from pytest_voiceeval.data.root import get_eval_data_root as get_eval_data_root
     from pytest_voiceeval.data.root import shipped_data_root as shipped_data_root
     from pytest_voiceeval.judge.llm_judge import LLMJudge as LLMJudge
@@ -96,7 +97,7 @@ _HOMES = {
     "data.errors": ("DataError", "MissingData"),
     "data.fingerprint": ("fingerprint",),
     "data.json_text": ("parse_json", "read_json", "read_text"),
-    "data.root": ("get_eval_data_root", "shipped_data_root"),
+    "data.root": ("data_root_of", "get_eval_data_root", "shipped_data_root"),
     "judge.llm_judge": ("LLMJudge",),
     "judge.numbers": ("validate_judge_numeric_options",),
     "scenario.dialogue": ("Dialogue", "DialogueTurn", "ToolCall", "parse_calls", "parse_dialogue"),

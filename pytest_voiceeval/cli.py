@@ -35,7 +35,9 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "bot", help="run the stock bot; it has options of its own: voiceeval bot --help"
     )
-    commands.add_parser("data", help="build and check the data of domains: voiceeval data --help")
+    commands.add_parser(
+        "data", help="build, check and fetch data of domains: voiceeval data --help"
+    )
     listing = commands.add_parser(
         "list",
         help="list the domains, or the scenarios of one",

@@ -20,4 +20,7 @@ assert issubclass(EvaAirlineBaseScenario, pytest_voiceeval.Scenario)
 tool = get_schema_tool_for_eval("RebookFlightTool", domain="eva_airline", shared_state={})
 assert tool.name == "rebook_flight"
 assert len(pytest_voiceeval.list_eval_scenarios()) >= 5
+from pytest_voiceeval.data.editions import UPSTREAM  # noqa: E402
+
+assert len(UPSTREAM["eva_airline"].checksums) == 53
 print("wheel: packs, data and public names are inside", inside)

@@ -211,6 +211,8 @@ def stock_bot_command(
     argv += ["--host", "127.0.0.1", "--port", "0", "--llm-url", llm_url, "--model", model]
     argv += [*options, *(["--fault", fault] if fault is not None else [])]
     name = f"stock {role} bot"
+    # whatever the tests make of warnings, those of the bot's libraries are nobody's errors here
+    env = {"PYTHONWARNINGS": "", **(env or {})}
     return BotCommand(
-        tuple(argv), role, name, log_path, env=env or {}, ready="line", max_calls=max_calls
+        tuple(argv), role, name, log_path, env=env, ready="line", max_calls=max_calls
     )

@@ -29,6 +29,9 @@ FAULTS = (
     "garbage",
 )
 
+REPLIES_BEFORE_CRASH = 2
+"""Replies of the stock bot before its process ends with the fault `crashes`."""
+
 GREETING = "Hello, how can I help you?"
 GOODBYE = "I am sorry, I cannot help you with that. Thank you for calling, goodbye."
 
@@ -132,7 +135,9 @@ def _hangs(_scenario: Scenario, dialogue: Dialogue) -> FaultPlan:
 
 
 def _crashes(_scenario: Scenario, dialogue: Dialogue) -> FaultPlan:
-    return FaultPlan("", dialogue, "the bot's process ends in mid-call", bot_fault="crashes")
+    # the model waits for the crash, so that a short call cannot be over before it
+    note = "the bot's process ends in mid-call"
+    return FaultPlan("", dialogue, note, hang_at_turn=REPLIES_BEFORE_CRASH, bot_fault="crashes")
 
 
 def _garbage(_scenario: Scenario, dialogue: Dialogue) -> FaultPlan:

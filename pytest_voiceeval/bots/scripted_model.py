@@ -14,7 +14,7 @@ import time
 from collections import deque
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from pytest_voiceeval.bots.completions import ApiError, chunks, completion, parse_request
@@ -22,13 +22,16 @@ from pytest_voiceeval.bots.endpoint import SESSION_FIELD, BotStartError
 from pytest_voiceeval.bots.script_player import Reply, Script, next_reply
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 
     from uvicorn import Server
 
     Message = dict[str, Any]
+    Mind = Callable[[list[Message]], Coroutine[Any, Any, Reply]]
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
+
+T = TypeVar("T")
 
 MODEL_NAME = "scripted"
 JOURNAL_LENGTH = 64
@@ -59,7 +62,7 @@ class JournalEntry:
 
 @dataclass
 class _Session:
-    script: Script
+    script: Script | Mind
     journal: deque[JournalEntry] = field(default_factory=lambda: deque(maxlen=JOURNAL_LENGTH))
 
 
@@ -74,6 +77,13 @@ class ScriptedModel:
     def play(self, session: str, script: Script) -> None:
         """Answer a session's requests by a script; replaces an earlier one."""
         self._sessions[session] = _Session(script)
+
+    def attend(self, session: str, mind: Mind) -> None:
+        """Answer a session's requests by what `mind` makes of their messages.
+
+        A client that leaves cancels it. An `ApiError` it raises is the answer.
+        """
+        self._sessions[session] = _Session(mind)
 
     def forget(self, session: str) -> None:
         """Drop a session; its requests are answered 404 from now on."""
@@ -123,9 +133,14 @@ class ScriptedModel:
     async def _chat(self, name: str, receive: Receive, send: Send) -> None:
         session = self._find(name)
         request = parse_request(await _read_body(receive))
-        reply = next_reply(request["messages"], session.script)
-        session.journal.append(JournalEntry(request, reply))
-        await self._keep_waiting(reply, session.script, receive)
+        script = session.script
+        if isinstance(script, Script):
+            reply = next_reply(request["messages"], script)
+            session.journal.append(JournalEntry(request, reply))
+            await self._keep_waiting(reply, script, receive)
+        else:
+            reply = await self._unless_left(script(request["messages"]), receive)
+            session.journal.append(JournalEntry(request, reply))
         created = int(time.time())
         if request.get("stream"):
             await _send_stream(send, chunks(request, reply, created))
@@ -135,20 +150,29 @@ class ScriptedModel:
     async def _keep_waiting(self, reply: Reply, script: Script, receive: Receive) -> None:
         """Let the script's delay pass; where it hangs, only the end of either side ends it."""
         hangs = script.hang_at_turn is not None and reply.turn >= script.hang_at_turn
-        if not hangs and script.delay <= 0:
-            return
+        if hangs or script.delay > 0:
+            await self._unless_left(_pass(None if hangs else script.delay), receive)
+
+    async def _unless_left(self, work: Coroutine[Any, Any, T], receive: Receive) -> T:
+        """Do some work; the end of either side cancels it."""
+        task = asyncio.ensure_future(work)
         ends = {asyncio.ensure_future(receive()), asyncio.ensure_future(self._closing.wait())}
         try:
-            ended, _ = await asyncio.wait(
-                ends,
-                timeout=None if hangs else script.delay,
-                return_when=asyncio.FIRST_COMPLETED,
-            )
+            await asyncio.wait({task, *ends}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for end in ends:
-                end.cancel()
-        if ended:
+            for each in (task, *ends):
+                each.cancel()
+        if task.cancelled() or not task.done():
             raise ApiError(503, "closing", "the scripted model is closing, or its client left")
+        return task.result()
+
+
+async def _pass(seconds: float | None) -> None:
+    """Let so much time pass; None for ever."""
+    if seconds is None:
+        await asyncio.Event().wait()
+    else:
+        await asyncio.sleep(seconds)
 
 
 def _expect(wanted: str, method: str, path: str) -> None:
@@ -193,15 +217,16 @@ async def _start_response(send: Send, status: int, content_type: bytes) -> None:
 
 
 @asynccontextmanager
-async def serve_scripted_model() -> AsyncIterator[ScriptedModel]:
+async def serve_scripted_model(listener: Any = None) -> AsyncIterator[ScriptedModel]:
     """Serve a scripted model on loopback, on the running loop, while the context lasts.
+
+    Args:
+        listener: A bound socket, by default one of its own.
 
     Raises:
         BotStartError: the endpoint does not listen within its deadline.
     """
-    # With the protocol named: asyncio sends small pieces at once (TCP_NODELAY) only then.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
+    listener = _any_port() if listener is None else listener
     model = ScriptedModel(f"http://127.0.0.1:{listener.getsockname()[1]}")
     server = _make_server(model)
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="scripted model")
@@ -214,6 +239,13 @@ async def serve_scripted_model() -> AsyncIterator[ScriptedModel]:
         await asyncio.wait({serving})
         listener.close()
     serving.result()
+
+
+def _any_port() -> socket.socket:
+    # With the protocol named: asyncio sends small pieces at once (TCP_NODELAY) only then.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    return listener
 
 
 async def _until_listening(server: Server, serving: asyncio.Task[None]) -> None:

@@ -11,7 +11,8 @@ from loguru import logger
 from pipecat.frames.frames import Frame, InputTransportMessageFrame
 from pipecat.serializers.protobuf import ProtobufFrameSerializer
 
-CRASH_AFTER_REPLIES = 2
+from pytest_voiceeval.bots.faults import REPLIES_BEFORE_CRASH
+
 CRASH_EXIT_CODE = 13
 CRASH_DELAY = 0.2
 """Seconds between the reply and the crash, so that the client has the whole reply."""
@@ -59,12 +60,12 @@ class Crash:
         if message.interrupted or not message.content:
             return
         self._replies += 1
-        if self._replies < CRASH_AFTER_REPLIES:
+        if self._replies < REPLIES_BEFORE_CRASH:
             return
         await asyncio.sleep(CRASH_DELAY)
         logger.critical(
             f"simulated fault 'crashes': the process ends with exit code {CRASH_EXIT_CODE} "
-            f"after {CRASH_AFTER_REPLIES} replies"
+            f"after {REPLIES_BEFORE_CRASH} replies"
         )
         logger.complete()
         os._exit(CRASH_EXIT_CODE)

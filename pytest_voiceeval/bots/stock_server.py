@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import socket
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
@@ -23,7 +24,7 @@ from pytest_voiceeval.bots.stock_sessions import (
 from pytest_voiceeval.wire.urls import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from pytest_voiceeval.bots.stock_config import BotConfig
 
@@ -86,20 +87,22 @@ def build_app(config: BotConfig) -> FastAPI:
     return app
 
 
+def _server_config(app: FastAPI) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        log_level="warning",
+        lifespan="on",
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=CLOSE_DEADLINE,
+    )
+
+
 class _Server(uvicorn.Server):
     """Says where it listens once it does."""
 
     def __init__(self, app: FastAPI, config: BotConfig) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                log_level="warning",
-                lifespan="on",
-                ws_per_message_deflate=False,
-                timeout_graceful_shutdown=CLOSE_DEADLINE,
-            )
-        )
+        super().__init__(_server_config(app))
         self._bot = config
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -149,3 +152,31 @@ async def serve(config: BotConfig, sock: socket.socket) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     await _Server(build_app(config), config).serve([sock])
+
+
+class _Guest(uvicorn.Server):
+    """A server in somebody else's process, whose signals and output are not its own."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@asynccontextmanager
+async def serving(config: BotConfig, listener: Any) -> AsyncIterator[None]:
+    """Serve on the running loop while the context lasts.
+
+    Args:
+        config: The bot's configuration.
+        listener: A socket that listens, or what the loop takes for one.
+    """
+    server = _Guest(_server_config(build_app(config)))
+    task = asyncio.create_task(server.serve([listener]), name=f"stock {config.role} bot")
+    try:
+        while not (server.started or task.done()):  # noqa: ASYNC110 - no event to wait for
+            await asyncio.sleep(0.001)
+        yield
+    finally:
+        server.should_exit = True
+        await asyncio.wait({task})
+    task.result()

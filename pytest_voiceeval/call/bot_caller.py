@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_voiceeval.call.caller import CallerSide, HangUp, Say
+from pytest_voiceeval.call.caller_state import BotState
 from pytest_voiceeval.call.errors import CallerFailed, CallError
 from pytest_voiceeval.call.faults import (
     as_call_error,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_voiceeval.call.result import ExitProbe, Utterance
+    from pytest_voiceeval.call.setup import SideSetup
     from pytest_voiceeval.call.tap import Tap
     from pytest_voiceeval.scenario.model import Scenario
     from pytest_voiceeval.wire.backlog import Event
@@ -84,6 +86,11 @@ class BotCaller:
         return self._peer
 
     @property
+    def state(self) -> BotState:
+        """The bot's half of the state."""
+        return BotState(self._peer)
+
+    @property
     def tap(self) -> Tap:
         """What the bot has sent so far."""
         return self._peer.ledger.tap
@@ -96,7 +103,7 @@ class BotCaller:
         """
         setup = await side_setup(self._scenario, "user", call_dir=self._call_dir)
         try:
-            await self._peer.set_up(setup)
+            await self._peer.set_up(self._own_setup(setup))
             await self._peer.join()
         except WireError as error:
             raise await self.blame(error) from error
@@ -114,7 +121,7 @@ class BotCaller:
         except WireError as error:
             raise await self.blame(error) from error
         if turn.exit_at is not None:
-            return HangUp(f"the caller's bot ended the call: {turn.exit_words}", turn.text or None)
+            return HangUp(self.why_left(turn.exit_words), turn.text or None)
         return Say(turn.text)
 
     async def read_out(self, *, include_db: bool) -> CallerSide:
@@ -147,6 +154,26 @@ class BotCaller:
         """Close its connection."""
         await self._peer.leave()
 
+    def why_left(self, words: str) -> str:
+        """Why it hung up, by the words of its ``<exit>``."""
+        return f"the caller's bot ended the call: {words}"
+
+    def failure(self, fatal: str) -> CallError:
+        """The call's error for a fatal one of the bot's."""
+        return CallerFailed(f"the caller's bot reported a fatal error: {fatal}")
+
+    def at_work_until(self, now: float) -> float:  # noqa: ARG002 - its events tell
+        """Until when it was thinking of an answer, beyond what its events tell; ``now`` if it is."""
+        return 0.0
+
+    def thinking_time(self, now: float) -> float:  # noqa: ARG002 - its own time is the call's
+        """Seconds until now that count neither for nor against the agent."""
+        return 0.0
+
+    def _own_setup(self, setup: SideSetup) -> SideSetup:
+        """What the bot is told."""
+        return setup
+
     def _news(self, transcript: Sequence[Utterance]) -> str:
         """What the agent said since the last reply; a nudge if the bot has heard it all."""
         words = [u.text for u in transcript[self._delivered :] if u.role == "agent"]
@@ -168,7 +195,7 @@ class BotCaller:
         fatal = self._peer.ledger.note(event, self._replies)
         turn.feed(event)
         if fatal is not None:
-            raise CallerFailed(f"the caller's bot reported a fatal error: {fatal}")
+            raise self.failure(fatal)
         if isinstance(event.kind, Envelope) and event.kind.type == "error-response":
             raise CallerFailed(
                 f"the caller's bot does not take 'send-text': {event.kind.data!r:.200}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_voiceeval.call.caller_state import HeldState
     from pytest_voiceeval.call.result import SideRecord, ToolCallSeen, Utterance
     from pytest_voiceeval.call.tap import Tap
     from pytest_voiceeval.scenario.dialogue import Dialogue
@@ -56,8 +57,8 @@ class CallerSide:
 class KeepsRecord(Protocol):
     """A caller that can report its side: actions, state, tokens."""
 
-    async def read_out(self, *, include_db: bool) -> CallerSide:
-        """Report it; called once after the talk, before :meth:`Caller.close`."""
+    async def read_out(self, *, include_db: bool) -> CallerSide | None:
+        """Report it, None if there is nothing; called once after the talk, before it is closed."""
 
 
 @runtime_checkable
@@ -82,19 +83,39 @@ class ScriptedCaller:
 
     Args:
         dialogue: Its agent turns are left out; what the agent says changes nothing.
+        state: The caller's half of the state, with the tools that its turns call; None gives it
+            none, and its calls are left out.
     """
 
-    def __init__(self, dialogue: Dialogue) -> None:
-        self._lines = [turn.text for turn in dialogue if turn.role == "user"] + [GOODBYE]
+    def __init__(self, dialogue: Dialogue, state: HeldState | None = None) -> None:
+        lines = [(turn.calls, turn.text) for turn in dialogue if turn.role == "user"]
+        self._lines = [*lines, ((), GOODBYE)]
+        self._state = state
+
+    @property
+    def state(self) -> HeldState | None:
+        """Its half of the state."""
+        return self._state
 
     async def start(self) -> None:
-        """Nothing to do."""
+        """Set up its half of the state."""
+        if self._state is not None:
+            await self._state.open()
 
-    async def reply(self, transcript: Sequence[Utterance]) -> Say | HangUp:  # noqa: ARG002
-        """The next line, or the end of the call after the last."""
-        if self._lines:
-            return Say(self._lines.pop(0))
-        return HangUp("the caller had said everything, goodbye included")
+    async def reply(self, transcript: Sequence[Utterance]) -> Say | HangUp:
+        """The next line, after its calls, or the end of the call after the last."""
+        if not self._lines:
+            return HangUp("the caller had said everything, goodbye included")
+        calls, text = self._lines.pop(0)
+        turn = transcript[-1].turn if transcript else 1
+        if self._state is not None:
+            for call in calls:
+                await self._state.make(call, turn)
+        return Say(text)
+
+    async def read_out(self, *, include_db: bool) -> CallerSide | None:  # noqa: ARG002 - it is here
+        """Report its half of the state."""
+        return None if self._state is None else self._state.side()
 
     async def close(self) -> None:
         """Nothing to do."""

@@ -6,7 +6,9 @@ Everything is compared in one compact form, ``H, seven, Q, M`` and ``h7qm`` both
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from pytest_voiceeval.scoring.identifiers import compact, with_characters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,15 +18,6 @@ SHORTEST = 4
 SHORTEST_NUMBER = 5
 """Digits of the shortest plain number; shorter ones are amounts and years."""
 
-_DIGITS: Final = dict(
-    zip(
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "oh"),
-        "01234567890",
-        strict=True,
-    )
-)
-_WORD = re.compile(rf"\b(?:{'|'.join(_DIGITS)})\b", re.IGNORECASE)
-_MARKS = re.compile(r"\b(?:dash|hyphen|underscore|hash|slash)\b", re.IGNORECASE)
 # a full stop ends it: what follows is a new sentence, which may begin with "I" or "A"
 _SPELLED = re.compile(r"(?<![\w'])[A-Za-z0-9](?:[\s,-]+[A-Za-z0-9](?![\w'])){3,}")
 _WRITTEN = re.compile(r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{4,}\b")
@@ -43,7 +36,7 @@ def invented(words: str, sources: Iterable[str]) -> list[str]:
     found = identifiers(words)
     if not found:
         return []
-    known = "|".join(map(_compact, sources))
+    known = "|".join(map(compact, sources))
     return [code for code in found if not any(form in known for form in _readings(code))]
 
 
@@ -57,11 +50,11 @@ def _readings(code: str) -> list[str]:
 
 def identifiers(text: str) -> list[str]:
     """Codes and long numbers of a text in compact form, spelled ones included."""
-    plain = _MARKS.sub(" ", _WORD.sub(lambda word: _DIGITS[word[0].lower()], text))
-    found = [_compact(match[0]) for match in _SPELLED.finditer(plain)]
+    plain = with_characters(text)
+    found = [compact(match[0]) for match in _SPELLED.finditer(plain)]
     rest = _SPELLED.sub(" ", plain)
     for pattern in (_HYPHENED, _WRITTEN, _NUMBER):
-        found += [_compact(match[0]) for match in pattern.finditer(rest)]
+        found += [compact(match[0]) for match in pattern.finditer(rest)]
         rest = pattern.sub(" ", rest)
     return [code for code in dict.fromkeys(found) if _counts(code)]
 
@@ -70,8 +63,3 @@ def _counts(code: str) -> bool:
     if _NO_CODE.fullmatch(code):
         return False
     return len(code) >= (SHORTEST_NUMBER if code.isdigit() else SHORTEST)
-
-
-def _compact(text: str) -> str:
-    plain = _MARKS.sub("", _WORD.sub(lambda word: _DIGITS[word[0].lower()], text))
-    return re.sub(r"[^A-Z0-9]", "", plain.upper())

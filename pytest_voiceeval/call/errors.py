@@ -81,10 +81,48 @@ class AgentStateFailed(CallError):
     code = "agent_state_failed"
 
 
+class AgentStateVerdict(AgentStateFailed):
+    """The user's `agent_state` decided the test by itself, as `pytest.fail` and `pytest.skip` do.
+
+    Attributes:
+        raised: What it raised.
+        outcome: What becomes of the call: `failed` or `skipped`.
+    """
+
+    code = "agent_state_verdict"
+
+    def __init__(
+        self,
+        text: str,
+        conversation: Conversation | None = None,
+        raised: BaseException | None = None,
+        outcome: str = "failed",
+    ) -> None:
+        super().__init__(text, conversation)
+        self.raised = raised
+        self.outcome = outcome
+
+    def __reduce__(self) -> tuple[type[AgentStateVerdict], tuple[object, ...]]:
+        """Survive pickling between processes, measurements included."""
+        return type(self), (str(self), self.conversation, self.raised, self.outcome)
+
+
+class SyncFailed(CallError):
+    """A side does not take part in keeping both databases in step, as the scenario asks."""
+
+    code = "sync_failed"
+
+
 class ScenarioInvalid(CallError):
     """The scenario itself is at fault, for example an expected database that cannot be hashed."""
 
     code = "scenario_invalid"
+
+
+class ResultsNotWritten(CallError):
+    """What was measured has no place: the folder of the results cannot be written to."""
+
+    code = "results_not_written"
 
 
 class MeasurementInvalid(CallError):

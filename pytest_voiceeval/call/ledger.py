@@ -59,6 +59,7 @@ class Ledger:
     tap: Tap = field(default_factory=Tap)
     _usage: list[tuple[int, int]] = field(default_factory=list)
     _runs_seen: int = 0
+    _asked_again: int = 0
 
     def note(self, event: Event, turn: int) -> str | None:
         """Take one event of exchange ``turn``; return the text of a fatal error, else None."""
@@ -97,8 +98,15 @@ class Ledger:
         """Model runs the events showed beyond those whose usage was reported."""
         return max(0, self._runs_seen - len(self._usage))
 
+    @property
+    def requests(self) -> int:
+        """Requests to its model: the runs its events showed, and those it tried again."""
+        return self._runs_seen + self._asked_again
+
     def _error(self, data: Any) -> str | None:
         text, fatal = error_text(data)
+        if isinstance(data, Mapping) and "model_endpoint" in data and not fatal:
+            self._asked_again += 1
         if not fatal:
             self.errors.append(text)
         return text if fatal else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.caller import GOODBYE, CallerSide, HangUp, Say
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_voiceeval.call.caller_model import CallerModel
+    from pytest_voiceeval.call.caller_state import HeldState
     from pytest_voiceeval.call.chat_client import Compose
     from pytest_voiceeval.call.chat_reply import ChatReply
     from pytest_voiceeval.call.result import Utterance
@@ -58,19 +60,31 @@ class LLMCaller:
         scenario: Gives the caller its prompt.
         model: Where the model is and how it is asked.
         client: Asks the model; None makes one for this call.
+        state: The caller's half of the state, which changes only as the agent's does; None gives it
+            none.
     """
 
     def __init__(
-        self, scenario: Scenario, model: CallerModel, client: ChatClient | None = None
+        self,
+        scenario: Scenario,
+        model: CallerModel,
+        client: ChatClient | None = None,
+        state: HeldState | None = None,
     ) -> None:
         self._scenario = scenario
         self._model = model
         self._client = client or ChatClient(model)
+        self._state = state
         self._open = AsyncExitStack()
         self._prompt = ""
         self._facts = ""
         self._context: list[Json] = []
         self._heard_out = False
+
+    @property
+    def state(self) -> HeldState | None:
+        """Its half of the state."""
+        return self._state
 
     @property
     def stats(self) -> CallerStats:
@@ -84,6 +98,8 @@ class LLMCaller:
             CallerFailed: The key is missing, or the scenario gives its caller tools.
         """
         self._refuse_tools()
+        if self._state is not None:
+            await self._state.open()
         self._prompt = self._scenario.get_user_prompt()
         # its example codes are nobody's facts
         self._facts = self._prompt.replace(VOICE_ALPHANUMERIC_RULE, "")
@@ -115,8 +131,13 @@ class LLMCaller:
         return self._act(line)
 
     async def read_out(self, *, include_db: bool) -> CallerSide:  # noqa: ARG002 - it has none
-        """Report what the model was told and said, and what it cost."""
-        return self.so_far()
+        """Report what the model was told and said, what it cost, and its half of the state."""
+        told = self.so_far()
+        held = None if self._state is None else self._state.side()
+        if held is None:
+            return told
+        state = replace(told.record, db_hash=held.record.db_hash, db=held.record.db)
+        return replace(told, record=state)
 
     def so_far(self) -> CallerSide:
         """The same, at any time."""

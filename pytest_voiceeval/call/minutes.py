@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.caller import KeepsAccount, KeepsEvents
 from pytest_voiceeval.call.result import (
@@ -22,11 +22,17 @@ from pytest_voiceeval.call.result import (
 from pytest_voiceeval.call.tool_calls import merge_tool_calls
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_voiceeval.call.caller import Caller, CallerSide
     from pytest_voiceeval.call.peer import Peer
     from pytest_voiceeval.call.tap import Tap
     from pytest_voiceeval.call.turns import TurnCollector
     from pytest_voiceeval.scenario.model import Scenario
+
+
+SYNCED = "voiceeval-synced"
+"""Type of an event that is the harness's own: a side was told what it must see of the other."""
 
 
 @dataclass
@@ -68,6 +74,11 @@ class Minutes:
         self._started = 0.0
         self._ended: float | None = None
         self._started_at = ""
+        self._synced: list[tuple[float, Side, Mapping[str, Any]]] = []
+
+    def note_sync(self, side: str, delta: Mapping[str, Any]) -> None:
+        """A side was told what it must see of the other."""
+        self._synced.append((time.monotonic(), "user" if side == "user" else "agent", delta))
 
     def kick_off(self, at: float | None = None) -> None:
         """The clock starts, now or at a moment of the loop's clock."""
@@ -179,6 +190,9 @@ class Minutes:
             WireEvent(self.since_start(at), side, kind, data)
             for side, tap in self._taps.items()
             for at, kind, data in tap.events
+        ]
+        events += [
+            WireEvent(self.since_start(at), side, SYNCED, delta) for at, side, delta in self._synced
         ]
         return tuple(sorted(events, key=lambda event: event.at))
 

@@ -10,6 +10,7 @@ from pytest_voiceeval.call.limits import CallLimits
 if TYPE_CHECKING:
     from pytest_voiceeval.call.audio.plan import SoundPlan
     from pytest_voiceeval.call.caller import Caller
+    from pytest_voiceeval.call.pace import Pace
     from pytest_voiceeval.call.result import ExitProbe
     from pytest_voiceeval.call.state_probe import StateProbe
     from pytest_voiceeval.scenario.model import Scenario
@@ -48,6 +49,7 @@ class CallPlan:
         include_db: Read the agent's final database even if its hash is the expected one.
         state: Sets and learns the agent's state in the agent's stead. Such an agent has prompt and
             tools of its own, so it gets no set-up, only the talk, on one connection.
+        pace: Gives the agent its turns; None lets it be spoken to at any time.
         sound: How its sound is carried and kept; None for a call in text. A call with sound needs
             a bot as its caller.
     """
@@ -61,6 +63,7 @@ class CallPlan:
     include_db: bool = False
     state: StateProbe | None = None
     sound: SoundPlan | None = None
+    pace: Pace | None = None
 
     @property
     def one_connection(self) -> bool:

@@ -14,6 +14,7 @@ from pytest_voiceeval.call.shown_actions import actions_shown
 from pytest_voiceeval.wire.errors import ConnectionLost, SendTimeout, WireError
 
 if TYPE_CHECKING:
+    from pytest_voiceeval.call.caller import CallerSide
     from pytest_voiceeval.call.minutes import Minutes
     from pytest_voiceeval.call.peer import Peer
     from pytest_voiceeval.call.plan import CallPlan
@@ -56,9 +57,23 @@ async def read_out(plan: CallPlan, agent: Peer, minutes: Minutes) -> None:
         await _read_agent(wanted, agent, minutes)
     else:
         minutes.warnings.append("the agent's process has ended, so its state was not read")
+    compared = plan.scenario.expected_user_db is not None
     if isinstance(plan.caller, KeepsRecord):
         async with blaming_caller("reporting its side", plan.limits, "caller_read_out"):
-            minutes.caller = await plan.caller.read_out(include_db=wanted.include_db)
+            minutes.caller = await plan.caller.read_out(include_db=wanted.include_db or compared)
+    if compared and not minutes.agent_failed:
+        _require_state_of(minutes.caller)
+
+
+def _require_state_of(caller: CallerSide | None) -> None:
+    """Refuse a verdict about the caller's database where nobody knows it.
+
+    Raises:
+        StateUnreadable: It was not told; a caller that has none told that.
+    """
+    if caller is None or caller.record.actions is None:
+        why = "; ".join(caller.warnings[-1:]) if caller else "the caller has no state of its own"
+        raise StateUnreadable(f"the caller's final database is not known: {why or 'no answer'}")
 
 
 def _wanted(plan: CallPlan, agent: Peer, minutes: Minutes) -> Wanted:

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_voiceeval.call.audio.report import SoundReport
+    from pytest_voiceeval.call.database import Database
     from pytest_voiceeval.call.judgement import Judgement
     from pytest_voiceeval.call.prices import Cost
+    from pytest_voiceeval.call.spelling import SpokenAsWritten
+    from pytest_voiceeval.scenario.registry import DomainInfo
     from pytest_voiceeval.scoring.db_diff import Change
     from pytest_voiceeval.scoring.explain import FieldDifference
     from pytest_voiceeval.scoring.signals import SuccessSignal
@@ -189,6 +192,7 @@ class Conversation:
         cost: What its models cost, None as long as nobody has worked it out.
         sound: What was measured of its sound; None for a call in text. Times are then seconds since
             the first frame of the recording, a second before the kickoff.
+        data: Edition and fingerprint of the domain's data, None where its pack does not tell.
     """
 
     scenario: str
@@ -211,6 +215,7 @@ class Conversation:
     elapsed: float = 0.0
     cost: Cost | None = None
     sound: SoundReport | None = None
+    data: DomainInfo | None = None
 
 
 @dataclass(frozen=True)
@@ -286,6 +291,10 @@ class CallResult:
         artifacts: Folder of this call's files, set by whoever wrote them.
         verdicts: What plugins add; their names are among `signals` and in `breakdown` too.
         judgement: What the LLM judge said, None if it was not asked.
+        user_database: The caller's final database against the expected one, None if the scenario
+            expects none.
+        misspoken: Identifiers the agent spoke as they are written; no verdict. None where the
+            scenario has no identifiers.
     """
 
     scenario: str
@@ -320,6 +329,8 @@ class CallResult:
     artifacts: Path | None = None
     verdicts: tuple[Verdict, ...] = ()
     judgement: Judgement | None = None
+    user_database: Database | None = None
+    misspoken: tuple[SpokenAsWritten, ...] | None = None
 
     @property
     def why_failed(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.database import Database, judge_database
+from pytest_voiceeval.call.database import Database, judge_database, judge_user_database
 from pytest_voiceeval.call.errors import JudgeUnusable, ScenarioInvalid
 from pytest_voiceeval.call.prediction import (
     action_match,
@@ -20,6 +20,7 @@ from pytest_voiceeval.call.result import (
     Conversation,
     EndReason,
 )
+from pytest_voiceeval.call.spelling import misspoken
 from pytest_voiceeval.scenario.checks import JUDGED, needs_judge
 from pytest_voiceeval.scenario.replay import ReplayError, initial_state
 from pytest_voiceeval.scoring.assertions import evaluate_db_state_assertion
@@ -67,10 +68,11 @@ def score(
     if end is None:
         raise ValueError("a conversation that broke off cannot be scored: it has no end reason")
     database = judge_database(scenario, conversation)
+    of_caller = judge_user_database(scenario, conversation)
     prediction = prediction_of(conversation)
     matched, action_differences = _actions(scenario, prediction, strict=options.strict_match)
     verdicts = _assertions(scenario, conversation)
-    signals = _signals(end, database.matches, matched, verdicts)
+    signals = _signals(end, _both(database, of_caller), matched, verdicts)
     stalled = _stalled(conversation, options)
     passed, task_passed, breakdown = _compose(scenario, signals)
     failed = stalled or end in AGENT_FAULTS
@@ -85,7 +87,14 @@ def score(
         action_differences=action_differences,
         assertion_verdicts=verdicts,
         breakdown=breakdown,
-        warnings=(*conversation.warnings, *database.warnings, *_blindness(scenario, database)),
+        warnings=(
+            *conversation.warnings,
+            *database.warnings,
+            *of_caller.warnings,
+            *_blindness(scenario, database, of_caller),
+        ),
+        user_database=None if of_caller.matches is None else of_caller,
+        misspoken=misspoken(scenario, conversation),
         **_measured(conversation),
         **_compared(database),
     )
@@ -201,6 +210,12 @@ def _actions(
     return matched, missing
 
 
+def _both(*databases: Database) -> bool | None:
+    """Whether every database that is compared is as expected; None if none is."""
+    compared = [each.matches for each in databases if each.matches is not None]
+    return all(compared) if compared else None
+
+
 def _assertions(scenario: Scenario, conversation: Conversation) -> tuple[Mapping[str, Any], ...]:
     """One verdict a database predicate; a missing database fails it and says so."""
     user_db = conversation.user.db if conversation.user else None
@@ -268,13 +283,17 @@ def _as_bool(verdict: bool | str) -> bool | None:
     return verdict if isinstance(verdict, bool) else None
 
 
-def _blindness(scenario: Scenario, database: Database) -> tuple[str, ...]:
+def _blindness(scenario: Scenario, agent: Database, user: Database) -> tuple[str, ...]:
     """A note for a scenario whose database verdict an agent gets for doing nothing."""
-    if not database.matches:
+    if not _both(agent, user):
         return ()
+    expected = {"agent": agent.expected_hash, "user": user.expected_hash}
     try:
-        initial = initial_state(scenario).get("db")
-        unchanged = get_dict_hash(initial) == database.expected_hash
+        unchanged = all(
+            get_dict_hash(initial_state(scenario, side).get("db")) == digest
+            for side, digest in expected.items()
+            if digest is not None
+        )
     except (ReplayError, StateError, ValueError, OSError):
         # only a note is at stake; the set-up has named what is wrong with the scenario
         return ()

@@ -17,6 +17,7 @@ from pytest_voiceeval.call.faults import (
     find_exit,
     killed_from_outside,
 )
+from pytest_voiceeval.call.in_step import POLL, InStep, in_step
 from pytest_voiceeval.call.listening import blaming_caller, hear_out, passed, running
 from pytest_voiceeval.call.minutes import Exchange, Minutes
 from pytest_voiceeval.call.peer import Peer
@@ -87,18 +88,26 @@ class Call:
         self._minutes = minutes
         self._turn = TurnCollector(0.0, plan.limits, agent.habits)
         self._over_at = 0.0
+        self._in_step: InStep | None = None
+        if plan.pace is not None:
+            plan.pace.watch(lambda: agent.ledger.requests)
 
     async def run(self) -> None:
         self._minutes.expected_hash = await _expected_hash(self._plan.scenario)
+        self._in_step = in_step(self._plan, self._agent, self._minutes)
         await self._before_talk(self._set_up())
         async with _started(self._plan.caller, self._limits, self._minutes):
             await self._before_talk(self._agent.join())
+            await self._put_in_step()
             try:
                 await self._talk()
             except Ended as ended:
                 self._minutes.close(ended.reason, ended.detail)
             await finish_calls(self._agent, self._turn, self._minutes)
+            await self._put_in_step()
             await read_out(self._plan, self._agent, self._minutes)
+        if self._plan.pace is not None and self._plan.pace.note:
+            self._minutes.warnings.append(self._plan.pace.note)
 
     # -- before
 
@@ -122,6 +131,21 @@ class Call:
                 fault = type(fault)(f"{fault}; {describe_exit(exit_)}")
             raise fault from error
 
+    async def _put_in_step(self) -> None:
+        """Let each side see what the other one did, where the scenario asks for it."""
+        if self._in_step is not None:
+            await self._in_step.step()
+
+    async def _keep_in_step(self, *peers: Peer) -> None:
+        """Do so whenever one of the bots has recorded an action; ends with the talk."""
+        seen = 0
+        while self._in_step is not None:
+            await asyncio.sleep(POLL)
+            recorded = sum(len(peer.ledger.applied) for peer in peers)
+            if recorded > seen:
+                seen = recorded
+                await self._put_in_step()
+
     async def _how_it_ended(self, error: WireError) -> ProcessExit | None:
         """How the agent's process ended, given time to end only if the connection just broke."""
         lost = isinstance(error, ConnectionLost) and error.abnormal
@@ -137,12 +161,14 @@ class Call:
         await self._say(None)
         while True:
             await self._hear_out()
+            await self._put_in_step()
             if self._minutes.completed_turns >= self._limits.max_turns:
                 raise Ended(
                     EndReason.TURN_LIMIT, f"{self._limits.max_turns} agent turns (max_turns)"
                 )
             match await self._answer():
                 case Say(text=text):
+                    await self._put_in_step()
                     await self._say(text)
                 case HangUp() as hang_up:
                     await self._hang_up(hang_up)
@@ -282,6 +308,7 @@ class Call:
     def _clock_of_the_caller(self) -> Iterator[None]:
         """The time the caller takes is not the agent's: it does not count against the call's."""
         began, most = time.monotonic(), self._limits.caller
+        most += self._plan.pace.patience if self._plan.pace is not None else 0.0
         self._over_at += most
         try:
             yield
@@ -290,7 +317,10 @@ class Call:
 
     async def _reply(self) -> Say | HangUp:
         async with blaming_caller("replying", self._limits, "caller"):
-            return await self._plan.caller.reply(self._minutes.transcript)
+            answer = await self._plan.caller.reply(self._minutes.transcript)
+        if self._plan.pace is not None:
+            await self._plan.pace.turn()
+        return answer
 
     async def _overhear(self) -> None:
         """Count what the agent sends meanwhile; ends only with the conversation."""
@@ -305,6 +335,7 @@ class Call:
         """Deliver the last words and let the agent act on them, within bounds."""
         detail = hang_up.reason
         if (hang_up.last_words or "").strip():
+            await self._put_in_step()
             await self._say(hang_up.last_words)
             self._over_at = min(self._over_at, time.monotonic() + self._limits.last_reply)
             try:

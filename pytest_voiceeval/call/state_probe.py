@@ -11,13 +11,13 @@ import inspect
 import json
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.errors import AgentStateFailed
+from pytest_voiceeval.call.errors import AgentStateFailed, AgentStateVerdict
 from pytest_voiceeval.scoring.db_hash import StateError, get_dict_hash
 from pytest_voiceeval.scoring.plain import decimal_number
 
@@ -41,6 +41,8 @@ class StateProbe:
         read_state: Returns the final state, a dictionary of JSON values.
         set_state: Called before the agent is; None leaves its state as it is.
         name: What errors call it, such as ``agent_state (conftest.py:12)``.
+        verdicts: What the functions raise to decide the test by themselves, with the outcome it
+            means; the first that fits counts.
     """
 
     scenario: Scenario
@@ -48,6 +50,7 @@ class StateProbe:
     read_state: StateFunction
     set_state: StateFunction | None = None
     name: str = "agent_state"
+    verdicts: Mapping[type[BaseException], str] = field(default_factory=dict)
 
     async def prepare(self, limits: CallLimits) -> None:
         """Set the agent's state; the limit is ``state_prepare``.
@@ -68,16 +71,27 @@ class StateProbe:
         return await asyncio.to_thread(self._checked, state)
 
     async def _ask(self, step: str, function: StateFunction, seconds: float, limit: str) -> Any:
+        late = f"{step}{self.name} was not through after {seconds:g} s ({limit})"
         try:
             async with asyncio.timeout(seconds) as deadline:
                 answer = await _in_thread(lambda: function(self.scenario, self.session))
-                return await answer if inspect.isawaitable(answer) else answer
-        except Exception as error:
+                return await _awaited(answer) if inspect.isawaitable(answer) else answer
+        except _Raised as raised:
             if deadline.expired():
-                fault = f"was not through after {seconds:g} s ({limit})"
-            else:
-                fault = f"raised {type(error).__name__}{_place(error)}: {error}"
-            raise AgentStateFailed(f"{step}{self.name} {fault}") from error
+                raise AgentStateFailed(late) from raised.error
+            raise self._fault(step, raised.error) from raised.error
+        except TimeoutError as error:
+            raise AgentStateFailed(late) from error
+
+    def _fault(self, step: str, error: BaseException) -> AgentStateFailed:
+        """What it means that the user's code raised."""
+        for kind, outcome in self.verdicts.items():
+            if isinstance(error, kind):
+                text = f"{step}{self.name}: {error}"
+                return AgentStateVerdict(text, raised=error, outcome=outcome)
+        return AgentStateFailed(
+            f"{step}{self.name} raised {type(error).__name__}{_place(error)}: {error}"
+        )
 
     def _checked(self, state: Any) -> tuple[dict[str, Any], str]:
         if not isinstance(state, dict):
@@ -96,6 +110,14 @@ class StateProbe:
         return copy, digest
 
 
+class _Raised(Exception):
+    """Holds what a user's code raised: some exceptions mean something to asyncio, or end it."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 async def _in_thread(function: Callable[[], Any]) -> Any:
     """Call it in a thread of its own: one that hangs must not keep other work waiting."""
     answer: Future[Any] = Future()
@@ -111,10 +133,21 @@ def _resolve(
     try:
         answer.set_result(context.run(function))
     except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
-        answer.set_exception(error)
+        answer.set_exception(_Raised(error))
 
 
-def _place(error: Exception) -> str:
+async def _awaited(answer: Awaitable[Any]) -> Any:
+    try:
+        return await answer
+    except BaseException as error:
+        task = asyncio.current_task()
+        cancelled = isinstance(error, asyncio.CancelledError) and task and task.cancelling()
+        if cancelled or isinstance(error, GeneratorExit):
+            raise
+        raise _Raised(error) from error
+
+
+def _place(error: BaseException) -> str:
     """Where in the user's code it was raised; empty if it never came to run."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return "" if frame.filename == __file__ else f" ({Path(frame.filename).name}:{frame.lineno})"

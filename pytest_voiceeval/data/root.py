@@ -5,6 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from pytest_voiceeval.data.editions import (
+    NAMES,
+    UPSTREAM,
+    UPSTREAMS,
+    edition_asked_for,
+    fetched_root,
+)
 from pytest_voiceeval.data.errors import DataError, MissingData
 
 DATA_ROOT_VARIABLE = "EVAL_DATA_ROOT"
@@ -34,6 +41,47 @@ def get_eval_data_root() -> Path:
             path=root,
         )
     return root
+
+
+def data_root_of(domain: str) -> Path:
+    """Return the data root that one domain is read from: `get_eval_data_root()` for almost all.
+
+    Where `--edition upstream` was asked for, domains that have such an edition are read from what
+    `voiceeval data fetch` brought. `EVAL_DATA_ROOT` comes before it, and says where all data are.
+
+    Raises:
+        MissingData: there is no such folder, or the edition has not been fetched.
+        DataError: the edition asked for does not exist.
+    """
+    upstream = UPSTREAM.get(domain)
+    chosen = DATA_ROOT_VARIABLE in os.environ
+    if upstream is None or chosen or edition_asked_for() != UPSTREAMS:
+        return get_eval_data_root()
+    return fetched_root(upstream)
+
+
+def refuse_other_edition(domain: str, found: str, root: str) -> None:
+    """Check that the data in use are of the edition asked for.
+
+    Args:
+        domain: whose data.
+        found: name of their edition, as in results.
+        root: where they lie.
+
+    Raises:
+        DataError: they are not; a domain without a choice is never refused.
+    """
+    asked = edition_asked_for()
+    if asked is None or domain not in UPSTREAM or found == NAMES[asked]:
+        return
+    by_root = DATA_ROOT_VARIABLE in os.environ
+    whose = f"{DATA_ROOT_VARIABLE} names these data" if by_root else "the data in use are these"
+    way_out = "drop one of the two" if by_root else "see `voiceeval data fetch`"
+    raise DataError(
+        f"--edition {asked} asks for the edition {NAMES[asked]!r}, but {whose}, of the edition "
+        f"{found!r}: {way_out}",
+        path=Path(root),
+    )
 
 
 def shipped_data_root() -> Path:

@@ -19,6 +19,7 @@ from pytest_voiceeval.packs._importing import (
     install_finder,
     load_pack,
     pack_of_module,
+    place_in_pack,
     unload_pack,
 )
 from pytest_voiceeval.packs._pack import Pack, PackError
@@ -32,6 +33,7 @@ __all__ = [
     "list_packs",
     "load_pack",
     "pack_of_module",
+    "place_in_pack",
     "remove_user_folder",
     "unload_pack",
     "user_folders",

@@ -97,15 +97,22 @@ def _folder(module: ModuleType) -> Path | None:
 
 
 def _describe(pack: Pack, error: BaseException) -> str:
-    place = _last_line_in(pack.path, error)
+    place = _last_line_in(pack.path, error) or str(pack.path)
     what = f"{type(error).__name__}: {error}"
     return f"the {pack.source} pack {pack.domain!r} cannot be loaded ({place}): {what}"
 
 
+def place_in_pack(domain: str, error: BaseException) -> str:
+    """Return the innermost line of a pack's own code that an error went through, or ""."""
+    try:
+        return _last_line_in(find_pack(domain).path, error)
+    except PackError:
+        return ""
+
+
 def _last_line_in(folder: Path, error: BaseException) -> str:
-    """Name the innermost line of the pack's own code that the error went through."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
-    return f"{own[-1].filename}:{own[-1].lineno}" if own else str(folder)
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else ""

@@ -53,7 +53,7 @@ def read_pack(folder: Path, domain: str, source: Source) -> Pack:
     if not (folder / "__init__.py").is_file():
         return replace(pack, problem=f"{folder} has a {PACK_FILE} but no __init__.py")
     try:
-        settings = tomllib.loads((folder / PACK_FILE).read_text(encoding="utf-8"))
+        settings = tomllib.loads((folder / PACK_FILE).read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         return replace(pack, problem=f"{folder / PACK_FILE}: {error}")
     if problem := _check(settings):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_voiceeval.plugin import hookspecs, ids, markers, options
+from pytest_voiceeval.plugin import editions, hookspecs, ids, markers, options
 from pytest_voiceeval.plugin.fixtures import (
     agent_bot,
     agent_state,
@@ -44,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options; a run that selects scenarios collects exactly those."""
     for line in markers.MARKERS:
         config.addinivalue_line("markers", line)
+    editions.use_edition(config)
     if _names_a_bot(config):
         from pytest_voiceeval.plugin.overrides import CommandLineBots
 
@@ -128,10 +129,10 @@ def pytest_runtest_makereport(
     report = yield
     runtime = item.config.stash.get(RUNTIME, None)
     if runtime is not None:
-        from pytest_voiceeval.plugin.outcome import mark_as_error, shorten_headline
+        from pytest_voiceeval.plugin.outcome import settle_phase, shorten_headline
 
         shorten_headline(report, call)
-        mark_as_error(report, call)
+        settle_phase(report, call)
         runtime.annotate(item, report)
     return report
 

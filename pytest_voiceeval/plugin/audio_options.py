@@ -15,6 +15,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODALITIES = ("text", "audio")
+CLOCKS = ("virtual", "real")
+NAMING = (
+    "--agent-url",
+    "--agent-cmd",
+    "--agent-model",
+    "--user-url",
+    "--user-cmd",
+    "--caller-url",
+    "--caller-voice",
+)
+"""Options with which a bot is no longer the built-in one, or its model no longer the script."""
 
 BUDGETS = {
     "max_latency_p50": "P50 of the response latencies",
@@ -60,6 +71,21 @@ OPTIONS: tuple[Option, ...] = (
         "Keep what each bot sent, as it sent it, beside the recording of a call.",
         default=False,
     ),
+    Option(
+        "--clock",
+        "string",
+        "virtual: a call takes as long as its bots compute, and goes the same way every time; real: "
+        "as long as it takes to speak (default: virtual where both bots are the built-in ones).",
+        metavar="virtual|real",
+        extra={"choices": CLOCKS},
+    ),
+    Option(
+        "--caller-voice",
+        "string",
+        "YAML file of how the built-in caller speaks and hears, for an agent that does not "
+        "understand its tones.",
+        metavar="FILE",
+    ),
     *(
         Option(_flag(name), "float", f"Fail a call whose {what} is above this.", metavar="MS")
         for name, what in BUDGETS.items()
@@ -76,6 +102,9 @@ class AudioSettings:
         jitter_buffer: Milliseconds.
         speech_level: Decibels of full scale.
         record_tracks: Keep each bot's sound as well.
+        caller_voice: Configuration file of the built-in caller's bot, absolute; None for tones.
+        clock: `virtual` or `real`: the one that calls use if they can.
+        clock_given: Whether that was asked for.
         budgets: Milliseconds, by the names in `BUDGETS`; those that were given.
     """
 
@@ -83,6 +112,9 @@ class AudioSettings:
     jitter_buffer: float = 200.0
     speech_level: float = -45.0
     record_tracks: bool = False
+    caller_voice: Path | None = None
+    clock: str = "real"
+    clock_given: bool = False
     budgets: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -95,7 +127,7 @@ class AudioSettings:
         return replace(self, budgets={**self.budgets, **given})
 
 
-def read(values: Mapping[str, Any], base: Path) -> AudioSettings:  # noqa: ARG001 - as its siblings
+def read(values: Mapping[str, Any], base: Path) -> AudioSettings:
     """Return the settings of `values` by flag; relative paths are below `base`.
 
     Raises:
@@ -107,18 +139,60 @@ def read(values: Mapping[str, Any], base: Path) -> AudioSettings:  # noqa: ARG00
         jitter_buffer=values["--jitter-buffer"],
         speech_level=values["--speech-level"],
         record_tracks=values["--record-tracks"],
+        caller_voice=_voice(values, base),
+        clock=_clock(values),
+        clock_given=values["--clock"] is not None,
         budgets={name: value for name, value in budgets.items() if value is not None},
     )
     problem = _problem(settings)
     if problem:
         raise pytest.UsageError(problem)
-    if settings.on and values["--caller-url"] is not None:
-        raise pytest.UsageError(
-            "--caller-url writes text; with --modality audio the caller is a bot with a voice: "
-            "name one with --user-cmd or --user-url, for example `voiceeval bot --role user "
-            "--modality audio --llm-url URL --model NAME`"
-        )
     return settings
+
+
+def _clock(values: Mapping[str, Any]) -> str:
+    """The clock of calls with sound.
+
+    Raises:
+        pytest.UsageError: The virtual one was asked for, and somebody lives by the real one.
+    """
+    named = [flag for flag in NAMING if values.get(flag)]
+    audio = values["--modality"] == "audio"
+    given: str | None = values["--clock"]
+    if given != "virtual":
+        return given or ("virtual" if audio and not named else "real")
+    if not audio:
+        raise pytest.UsageError(
+            "--clock virtual is about calls with sound: give --modality audio, or leave it out"
+        )
+    if named:
+        raise pytest.UsageError(
+            f"--clock virtual takes both bots to be the built-in ones: whom {named[0]} names lives "
+            "by the real clock, and nobody can make it pass faster; leave out one of the two"
+        )
+    return given
+
+
+def _voice(values: Mapping[str, Any], base: Path) -> Path | None:
+    """The file of the built-in caller's voice.
+
+    Raises:
+        pytest.UsageError: There is no such file, or no such caller in this run.
+    """
+    name = values["--caller-voice"]
+    if name is None:
+        return None
+    if values["--modality"] != "audio":
+        raise pytest.UsageError("--caller-voice is about calls with sound: give --modality audio")
+    if values["--user-url"] or values["--user-cmd"]:
+        raise pytest.UsageError(
+            "--caller-voice is about the built-in caller, --user-url and --user-cmd name your own "
+            "bot: give one"
+        )
+    file: Path = (base / name).absolute()
+    if not file.is_file():
+        raise pytest.UsageError(f"--caller-voice: there is no file {name}")
+    return file
 
 
 def _problem(settings: AudioSettings) -> str | None:

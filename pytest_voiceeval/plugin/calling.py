@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,8 +13,9 @@ from pytest_voiceeval.call.caller import Caller, ScriptedCaller
 from pytest_voiceeval.call.errors import CallerFailed, NothingToSay
 from pytest_voiceeval.call.limits import CallLimits
 from pytest_voiceeval.call.plan import AgentLink, CallPlan
+from pytest_voiceeval.plugin.embedding import embedded, why_real
 from pytest_voiceeval.plugin.lines import line_to
-from pytest_voiceeval.plugin.model_caller import caller_model_of
+from pytest_voiceeval.plugin.model_caller import caller_model_of, speaking
 from pytest_voiceeval.plugin.sounding import sound_plan
 
 if TYPE_CHECKING:
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 
     from pytest_voiceeval.bots.command import Role
     from pytest_voiceeval.call.caller_model import CallerModel
+    from pytest_voiceeval.call.pace import Pace
     from pytest_voiceeval.call.state_probe import StateProbe
+    from pytest_voiceeval.embedded.process import EmbeddedPlan
+    from pytest_voiceeval.plugin.agent_rate import AgentPace
     from pytest_voiceeval.plugin.cost import Till
     from pytest_voiceeval.plugin.dialogues import Script
     from pytest_voiceeval.plugin.held import HeldBots
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
 
 SPOKEN_GOODBYE = 30.0
 """Seconds that an agent may speak on after it has ended the call."""
+VOICE_VARIABLE = "SERVER_CONFIG_PATH"
+"""Names the file of how the stock bots speak and hear."""
 SCRIPTED_SILENCE = 5.0
 """Seconds without a sign after which a scripted agent counts as silent: it answers at once."""
 
@@ -82,20 +89,27 @@ class Job:
 
     @property
     def caller_model(self) -> CallerModel | None:
-        """The language model that calls, if one does."""
-        if self.caller is not None:
+        """The language model that calls, by itself or by the voice of a bot of ours."""
+        if self.caller is not None and not self.bots.is_stock_caller(self.caller):
             return None
         return caller_model_of(self.settings, self.bots.shared_folder)
 
 
 @asynccontextmanager
-async def connected(job: Job, script: Script, folder: Path) -> AsyncIterator[CallPlan]:
+async def connected(
+    job: Job, script: Script, folder: Path
+) -> AsyncIterator[CallPlan | EmbeddedPlan]:
     """Lease the bots of a call and give its plan; what goes wrong before it is a `CallError`."""
     _check_lines(job, script)
+    if why_real(job) is None:
+        async with embedded(job, script, folder) as plan:
+            yield plan
+        return
     async with (
+        _paced(job) as pace,
         _line(job, job.agent, "agent") as line,
         _turn(job, line),
-        _caller(job, script, folder) as caller,
+        _caller(job, script, folder, pace) as caller,
     ):
         with _plays(job, script, "agent"), _plays(job, script, "user"):
             yield CallPlan(
@@ -108,7 +122,25 @@ async def connected(job: Job, script: Script, folder: Path) -> AsyncIterator[Cal
                 include_db=job.include_db,
                 sound=sound_plan(job, folder),
                 state=_probe(job),
+                pace=pace,
             )
+
+
+@asynccontextmanager
+async def _paced(job: Job) -> AsyncIterator[AgentPace | None]:
+    """The call's turns under the rate limit of the agent's model, once it may begin."""
+    rpm = job.settings.models.agent_rpm
+    if rpm is None or job.bots.model_of(job.agent) is None:
+        yield None
+        return
+    from pytest_voiceeval.plugin.agent_rate import AgentPace, RateAccount
+
+    pace = AgentPace(RateAccount(job.bots.shared_folder / "agent-rate.json", rpm), job.session)
+    await pace.open()
+    try:
+        yield pace
+    finally:
+        pace.close()
 
 
 def _probe(job: Job) -> StateProbe | None:
@@ -156,19 +188,33 @@ def _check_voices(job: Job) -> None:
         raise CallerFailed(
             f"with --modality audio the caller is a bot, but caller_bot gave None: {own}"
         )
-    if job.bots.is_stock_caller(job.caller) and not job.bots.is_stock(job.agent):
+    if not job.bots.is_stock_caller(job.caller):
+        return
+    voice, ours = job.settings.audio.caller_voice, job.bots.is_stock(job.agent)
+    if voice is not None and ours and VOICE_VARIABLE not in os.environ:
+        raise CallerFailed(
+            f"--caller-voice {voice.name}: the stock agent understands tones only; leave it out, "
+            f"or give both of them a voice with the environment variable {VOICE_VARIABLE}"
+        )
+    if voice is None and not ours:
         raise CallerFailed(
             "the built-in caller speaks in tones that only the stock agent understands; for an "
-            f"agent of your own {own}"
+            f"agent of your own give it a voice with --caller-voice, or {own}"
         )
 
 
 @asynccontextmanager
-async def _caller(job: Job, script: Script, folder: Path) -> AsyncIterator[Caller]:
+async def _caller(
+    job: Job, script: Script, folder: Path, pace: Pace | None
+) -> AsyncIterator[Caller]:
     if job.caller is None:
         yield _built_in(job, script)
         return
     async with _line(job, job.caller, "user") as line:
+        if job.caller_model is not None:
+            with _voiced(job, job.caller_model, line, folder, pace) as voiced:
+                yield voiced
+            return
         yield BotCaller(
             line.url,
             job.scenario,
@@ -180,14 +226,37 @@ async def _caller(job: Job, script: Script, folder: Path) -> AsyncIterator[Calle
         )
 
 
+@contextmanager
+def _voiced(
+    job: Job, model: CallerModel, line: Line, folder: Path, pace: Pace | None
+) -> Iterator[Caller]:
+    """The model's caller behind a bot of ours, which hears and speaks for it."""
+    from pytest_voiceeval.call.llm_caller import LLMCaller
+    from pytest_voiceeval.call.voiced_caller import VoicedCaller
+
+    caller = VoicedCaller(
+        line.url,
+        job.scenario,
+        job.limits,
+        mind=LLMCaller(job.scenario, model),
+        process_exit=line.process_exit,
+        call_dir=_told(folder, line),
+        pace=pace,
+    )
+    with speaking(job.bots.model, job.session_of("user"), caller):
+        yield caller
+
+
 def _built_in(job: Job, script: Script) -> Caller:
     """The caller that lives in this process: a model's, if the options name one, else a script."""
-    model = job.caller_model
+    from pytest_voiceeval.call.caller_state import HeldState
+
+    model, state = job.caller_model, HeldState(job.scenario)
     if model is None:
-        return ScriptedCaller(script.caller or ())
+        return ScriptedCaller(script.caller or (), state)
     from pytest_voiceeval.call.llm_caller import LLMCaller
 
-    return LLMCaller(job.scenario, model)
+    return LLMCaller(job.scenario, model, state=state)
 
 
 def _told(folder: Path, line: Line) -> str | None:

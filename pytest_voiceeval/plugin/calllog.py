@@ -7,10 +7,13 @@ whichever item is current. A context variable says whose they are.
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
+
+from pytest_voiceeval.report.evaluation_log import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,23 +27,33 @@ _CURRENT: ContextVar[CallLog | None] = ContextVar("voiceeval_call_log", default=
 
 
 class CallLog:
-    """What was logged during one call, as text."""
+    """What was logged during one call, and the steps the harness took in it."""
 
     def __init__(self) -> None:
-        self._lines: deque[str] = deque(maxlen=MOST_RECORDS)
+        self._records: deque[Entry] = deque(maxlen=MOST_RECORDS)
+        self._steps: list[Entry] = []
         self._count = 0
 
-    def add(self, line: str) -> None:
+    def add(self, line: str, level: str = "INFO") -> None:
         """Take one formatted record."""
-        self._lines.append(line)
+        self._records.append(Entry(time.time(), line, level))
         self._count += 1
+
+    def step(self, text: str, level: str = "INFO") -> None:
+        """Note what the harness did; it is no log record, and shows in no item's report."""
+        self._steps.append(Entry(time.time(), text, level))
 
     @property
     def text(self) -> str:
-        """All of it, with a note of what was dropped; empty if nothing was logged."""
-        dropped = self._count - len(self._lines)
+        """All records, with a note of what was dropped; empty if nothing was logged."""
+        dropped = self._count - len(self._records)
         head = [f"({dropped} earlier records dropped)"] if dropped else []
-        return "\n".join([*head, *self._lines])
+        return "\n".join([*head, *(record.text for record in self._records)])
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Steps and records, in the order of their time."""
+        return sorted([*self._steps, *self._records], key=lambda entry: entry.at)
 
 
 @contextmanager
@@ -53,13 +66,20 @@ def filed_under(log: CallLog) -> Iterator[None]:
         _CURRENT.reset(token)
 
 
+def note_step(text: str, level: str = "INFO") -> None:
+    """Note a step of the call that this task or thread works for; of no call, nothing is noted."""
+    log = _CURRENT.get()
+    if log is not None:
+        log.step(text, level)
+
+
 class _Filing(logging.Handler):
     """Files the records of calls; takes no notice of any other."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log = _CURRENT.get()
         if log is not None:
-            log.add(self.format(record))
+            log.add(self.format(record), record.levelname)
 
 
 class _NotOfACall(logging.Filter):

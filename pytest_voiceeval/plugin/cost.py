@@ -278,7 +278,7 @@ class _State:
             state = cls(**json.loads(file.read() or b"{}"))
         except (TypeError, ValueError):
             state = cls(0.0, 0.0, 0, {})
-        state.calls = {pid: n for pid, n in state.calls.items() if n and _alive(int(pid))}
+        state.calls = {pid: n for pid, n in state.calls.items() if n and is_alive(int(pid))}
         return state
 
     def write(self, file: BinaryIO) -> None:
@@ -308,7 +308,8 @@ class _State:
         )
 
 
-def _alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether there is a process of this number."""
     with suppress(ProcessLookupError):
         os.kill(pid, 0)
         return True

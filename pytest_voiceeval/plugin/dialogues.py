@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pytest_voiceeval.plugin.options import Settings
     from pytest_voiceeval.scenario.dialogue import Dialogue
     from pytest_voiceeval.scenario.model import Scenario
+
+
+FAULT_SKIPPED = "--agent-fault"
+"""How the reason of a skip begins, if the fault of the run makes no difference in a scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ def script_for(scenario: Scenario, settings: Settings) -> Script:
 
     plan = plan_fault(scenario, settings.agent_fault, dialogue)
     if isinstance(plan, NotApplicable):
-        pytest.skip(f"--agent-fault {settings.agent_fault}: {plan.reason}")
+        pytest.skip(f"{FAULT_SKIPPED} {settings.agent_fault}: {plan.reason}")
     return replace(
         script,
         agent=plan.dialogue,
@@ -50,6 +56,14 @@ def script_for(scenario: Scenario, settings: Settings) -> Script:
         bot_fault=plan.bot_fault,
         note=plan.note,
     )
+
+
+def fault_not_applicable(reports: Iterable[pytest.TestReport]) -> list[str]:
+    """Say how many of these skipped items the fault of the run could not spoil, if any."""
+    reasons = [str(report.longrepr) for report in reports]
+    count = sum(f"Skipped: {FAULT_SKIPPED} " in reason for reason in reasons)
+    items = "1 scenario" if count == 1 else f"{count} scenarios"
+    return [f"fault:    not applicable to {items}, skipped (-rs says why)"] if count else []
 
 
 def _dialogue(scenario: Scenario, settings: Settings) -> Dialogue | None:

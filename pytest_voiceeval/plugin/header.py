@@ -23,7 +23,7 @@ def header(config: pytest.Config, selection: Selection) -> list[str]:
     if probe is not None:
         lines.append(f"state: the fixture agent_state in {probe.shown(config)}")
     settings = read_settings(config)
-    lines += [*_judge(settings), *_models(settings)]
+    lines += [*_judge(settings), *_models(settings), *_sound(config, settings)]
     collecting = config.pluginmanager.get_plugin(COLLECTING)
     if collecting is not None and not collecting.packaged:
         lines.append("paths were given: the scenarios are called by the tests there alone")
@@ -78,13 +78,22 @@ def _models(settings: Settings) -> list[str]:
     lines = []
     if settings.caller_url is not None:
         lines.append(f"caller: model {settings.caller_model} at {mask_url(settings.caller_url)}")
-    if settings.audio.on:
-        lines.append("sound: agent and caller speak, in real time")
     if settings.models.max_cost is not None:
         lines.append(f"cost limit: ${settings.models.max_cost:g}")
     if settings.models.offline:
         lines.append("offline: nothing beyond this machine is connected to")
     return lines
+
+
+def _sound(config: pytest.Config, settings: Settings) -> list[str]:
+    """On which clock the calls of a run with sound are held."""
+    if not settings.audio.on:
+        return []
+    bots = ("agent_bot", "caller_bot")
+    ours = all(root_override(config, name) is None for name in bots)
+    virtual = settings.audio.clock == "virtual" and ours
+    how = "on a virtual clock" if virtual else "in real time"
+    return [f"sound: agent and caller speak, {how}"]
 
 
 def _by_settings(settings: Settings) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_voiceeval.bots.command import BotCommand, Role
     from pytest_voiceeval.bots.scripted_model import ScriptedModel
     from pytest_voiceeval.bots.slot import BotSlot
+    from pytest_voiceeval.embedded.process import Pairs
     from pytest_voiceeval.plugin.engine import Engine
     from pytest_voiceeval.plugin.lines import Own, Source
     from pytest_voiceeval.plugin.model_agent import AgentModel
@@ -35,6 +36,7 @@ class HeldBots:
 
     Attributes:
         turns: For calls that share the state of an agent.
+        pairs: Hold calls of the built-in bots on a virtual clock; None if no call may be one.
     """
 
     def __init__(self, engine: Engine, settings: Settings, output: RunOutput) -> None:
@@ -48,6 +50,7 @@ class HeldBots:
         self._scripted: dict[Source, str | None] = {}
         self._modelled: dict[Source, AgentModel] = {}
         self._voice: BotSlot | None = None
+        self.pairs: Pairs | None = None
 
     @property
     def model(self) -> ScriptedModel:
@@ -116,7 +119,7 @@ class HeldBots:
         return isinstance(source, Own) and self._settings.agent_cmd is None
 
     def is_stock_caller(self, source: Source) -> bool:
-        """Whether it is the caller that the scripted model plays in a stock bot."""
+        """Whether it is the caller of ours that speaks through a stock bot."""
         return source is self._voice
 
     def model_of(self, source: Source) -> AgentModel | None:
@@ -128,6 +131,19 @@ class HeldBots:
         """Calls of a stock bot: `--voice-concurrency` may ask for more."""
         usual = SPOKEN_CALLS if self._settings.audio.on else MANY_CALLS
         return max(usual, self._settings.voice_concurrency or 0)
+
+    @property
+    def _wanted(self) -> int:
+        """Calls that are to be held at once."""
+        return self._settings.voice_concurrency or SPOKEN_CALLS
+
+    @property
+    def _callers_voice(self) -> dict[str, str]:
+        """What tells the built-in caller's bot how to speak and hear."""
+        from pytest_voiceeval.bots.stock_config import CONFIG_VARIABLE
+
+        voice = self._settings.audio.caller_voice
+        return {} if voice is None else {CONFIG_VARIABLE: str(voice)}
 
     @property
     def _everywhere(self) -> tuple[str, ...]:
@@ -181,14 +197,29 @@ class HeldBots:
                 "user",
                 llm_url=self.model.url("{session}"),
                 log_path=self._output.bot_log("user"),
-                env=_environment(self._output),
+                env={**_environment(self._output), **self._callers_voice},
                 max_calls=self._many,
                 options=self._everywhere,
             )
             self._voice = self._slot(command)
             if self._settings.caller_url is None:
                 self._scripted[self._voice] = None
+            if self._settings.audio.clock == "virtual":
+                self.pairs = self._engine.hold(self._make_pairs())
         return self._voice
+
+    def _make_pairs(self) -> Pairs:
+        """As many processes as there are cores to use; the workers of a run have one each."""
+        from pytest_voiceeval.bots.team import team_size
+        from pytest_voiceeval.embedded.process import Pairs
+
+        most = 1 if self._output.worker else min(team_size(), self._wanted)
+        output = self._output
+        return Pairs(
+            most,
+            lambda number: output.bot_log("pair" if number == 1 else f"pair-{number}"),
+            _environment(output),
+        )
 
     def _model_agent(self, model: AgentModel) -> BotCommand:
         """The stock bot with a model of the user's."""

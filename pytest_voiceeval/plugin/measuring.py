@@ -10,15 +10,24 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from pytest_voiceeval.call.errors import CallError, MeasurementInvalid, ScenarioInvalid
+from pytest_voiceeval.call.errors import (
+    AgentStateVerdict,
+    CallError,
+    MeasurementInvalid,
+    ResultsNotWritten,
+    ScenarioInvalid,
+)
 from pytest_voiceeval.call.score import ScoreOptions, score
+from pytest_voiceeval.data.errors import DataError
+from pytest_voiceeval.embedded.process import EmbeddedPlan
+from pytest_voiceeval.packs import place_in_pack
 from pytest_voiceeval.plugin.calling import connected
-from pytest_voiceeval.plugin.calllog import CallLog, filed_under
+from pytest_voiceeval.plugin.calllog import CallLog, filed_under, note_step
 from pytest_voiceeval.plugin.dialogues import script_for
 from pytest_voiceeval.plugin.holding import hold
 from pytest_voiceeval.plugin.marks import unreported
@@ -26,7 +35,7 @@ from pytest_voiceeval.plugin.model_agent import refuse_outage
 from pytest_voiceeval.plugin.sounding import judge_latency
 from pytest_voiceeval.plugin.watchdog import LoopLag
 from pytest_voiceeval.report.artifacts import write_call, write_unscored
-from pytest_voiceeval.report.results_file import error_line, scored_line
+from pytest_voiceeval.report.results_file import error_line, error_of, scored_line
 from pytest_voiceeval.scenario.checks import problems_of
 from pytest_voiceeval.scenario.registry import RegistryError, location_of
 
@@ -120,6 +129,7 @@ class Measuring:
         with filed_under(self._measured.log):
             try:
                 await self._steps()
+                await _in_one_piece(asyncio.to_thread(self._log))
             except asyncio.CancelledError:
                 self._keep_cancelled()
                 raise
@@ -148,6 +158,7 @@ class Measuring:
         """Make the folder, refuse a scenario that cannot judge an agent, choose the lines."""
         self._llm_judge.refuse()
         scenario = self._job.scenario
+        self._check_data(scenario)
         self._measured.folder = self._output.call_folder(scenario.name)
         try:
             problems = problems_of(scenario)
@@ -155,11 +166,20 @@ class Measuring:
         except expected_errors():
             raise
         except Exception as error:  # scenarios are foreign code
-            what = f"cannot be used: {type(error).__name__}: {error}"
+            place = place_in_pack(scenario.domain, error)
+            what = f"cannot be used{place and f' ({place})'}: {type(error).__name__}: {error}"
             raise ScenarioInvalid(f"{_named(scenario)} {what}") from error
         if problems:
             raise ScenarioInvalid(f"{_named(scenario)}: " + "; ".join(problems))
+        files = f"session {self._job.session}, files in {self._measured.folder.name}/"
+        note_step(f"[PREPARE] {_named(scenario)}, {files}")
         return script
+
+    def _check_data(self, scenario: Scenario) -> None:
+        try:
+            self._output.data.require(scenario.domain)
+        except DataError as error:
+            raise ScenarioInvalid(f"{_named(scenario)} cannot be used: {error}") from error
 
     # -- the call
 
@@ -169,6 +189,7 @@ class Measuring:
             await self._bill.open()
             async with connected(self._job, script, self._measured.folder) as plan:
                 self._waited = time.monotonic() - asked
+                note_step(f"[LEASE] bots after {self._waited:.2f} s")
                 self._talking = True
                 self._bill.begin()
                 return await self._talk(plan)
@@ -176,8 +197,10 @@ class Measuring:
             if not self._talking:
                 self._waited = time.monotonic() - asked
 
-    async def _talk(self, plan: CallPlan) -> Conversation:
+    async def _talk(self, plan: CallPlan | EmbeddedPlan) -> Conversation:
         """Hold the conversation; one that was measured too late is no evidence, however it went."""
+        if isinstance(plan, EmbeddedPlan):
+            return await hold(plan)  # on a clock that our loop cannot hold up
         try:
             with self._watch.measuring() as lag:
                 self._measured.lag = lag
@@ -194,18 +217,24 @@ class Measuring:
     # -- after
 
     def _score(self, conversation: Conversation) -> CallResult:
+        note_step(f"[CALL] {_ending(conversation)}")
         settings = self._job.settings
         options = ScoreOptions(
             min_agent_turns=settings.min_agent_turns, strict_match=settings.strict_match
         )
         scenario = self._job.scenario
-        conversation = self._bill.price(conversation)
+        conversation = self._complete(conversation)
         try:
             refuse_outage(conversation, self._job.bots.model_of(self._job.agent))
             return score(scenario, conversation, options)
         except CallError as error:
             error.conversation = error.conversation or conversation
             raise
+
+    def _complete(self, conversation: Conversation) -> Conversation:
+        """Add what it cost, and on which data it was held."""
+        data = self._output.data.of(conversation.domain)
+        return replace(self._bill.price(conversation), data=data)
 
     def _keep(self, result: CallResult) -> None:
         """Add the verdicts that nobody has to wait for, and write everything down."""
@@ -217,21 +246,35 @@ class Measuring:
         except CallError as error:
             error.conversation = error.conversation or result.conversation
             raise
-        self._measured.result = write_call(self._measured.folder, scenario, result)
+        note_step(f"[VERDICT] {_verdict(result)}")
+        try:
+            with self._output.writing():
+                self._measured.result = write_call(self._measured.folder, scenario, result)
+        except ResultsNotWritten as lost:
+            lost.conversation = result.conversation
+            raise
         self._append(scored_line(self._measured.result))
 
     def _keep_problem(self, error: Exception) -> None:
         """Keep whatever was measured of a call that has no verdict."""
         self._talking = False
         self._measured.problem = error
+        if _was_skipped_unheard(error):
+            self._drop_folder()
+            return
         scenario = self._job.scenario
+        note_step(f"[NO VERDICT] {error_of(error)['code']}: {error}", "ERROR")
         if isinstance(error, CallError) and error.conversation is not None:
-            conversation = error.conversation = self._bill.price(error.conversation)
+            conversation = error.conversation = self._complete(error.conversation)
             try:
                 write_unscored(self._measured.folder, scenario, conversation, error)
             except Exception:
                 logging.getLogger(__name__).warning("some files were not written", exc_info=True)
-        self._append(error_line(scenario.name, scenario.domain, error))
+        try:
+            self._append(error_line(scenario.name, scenario.domain, error))
+        except ResultsNotWritten as lost:
+            lost.conversation = getattr(error, "conversation", None)
+            raise
 
     def _keep_cancelled(self) -> None:
         """A call that was cut off still happened; one that had not begun did not."""
@@ -239,6 +282,8 @@ class Measuring:
             scenario = self._job.scenario
             known = {"scenario": scenario.name, "domain": scenario.domain}
             self._append({**known, "outcome": "cancelled"})
+            note_step("[NO VERDICT] cancelled: pytest did not wait for its end", "WARNING")
+            self._log()
         self._drop_folder()
 
     def _append(self, line: Mapping[str, Any]) -> None:
@@ -248,11 +293,38 @@ class Measuring:
         }
         _file(self._measured, self._job.nodeid, self._output, {**line, **engine})
 
+    def _log(self) -> None:
+        """Write down what was done; a call that was skipped before it began was not held."""
+        if self._measured.folder.is_dir():
+            self._output.log(self._measured.log.entries, self._job.nodeid)
+
     def _drop_folder(self) -> None:
         """Leave no empty folder behind."""
         if self._measured.folder != self._output.folder:
             with suppress(OSError):
                 self._measured.folder.rmdir()
+
+
+def _was_skipped_unheard(error: Exception) -> bool:
+    """Whether the user's code skipped the test before anybody had said a word."""
+    if not isinstance(error, AgentStateVerdict) or error.outcome != "skipped":
+        return False
+    return error.conversation is None or not error.conversation.started_at
+
+
+def _ending(conversation: Conversation) -> str:
+    """How a conversation went, for the log."""
+    turns, seconds = conversation.agent_turns, conversation.duration
+    how = f"{conversation.end_reason} after {turns} agent turns, {seconds:.1f} s"
+    return f"{how}: {conversation.end_detail}" if conversation.end_detail else how
+
+
+def _verdict(result: CallResult) -> str:
+    """What a call came to, for the log."""
+    known = [f"{name} {verdict}" for name, verdict in result.signals.items() if verdict is not None]
+    outcome = {True: "passed", False: "failed", None: "no deciding signal applies"}[result.passed]
+    why = f" ({', '.join(result.why_failed)})" if result.why_failed else ""
+    return f"{outcome}{why}; signals: {', '.join(known) or 'none'}"
 
 
 def _named(scenario: Scenario) -> str:
@@ -266,9 +338,14 @@ def _named(scenario: Scenario) -> str:
 
 def refused(scenario: Scenario, nodeid: str, output: RunOutput, error: Exception) -> Measured:
     """A call that never came to the engine, for example for want of a usable bot."""
-    folder = output.call_folder(scenario.name)
-    measured = Measured(folder.name, folder, problem=error, ended_at=time.time())
-    _file(measured, nodeid, output, error_line(scenario.name, scenario.domain, error))
+    measured = Measured("", output.folder, problem=error, ended_at=time.time())
+    # what could not be written for an error of this kind is no second one
+    with suppress(ResultsNotWritten):
+        measured.folder = output.call_folder(scenario.name)
+        measured.session = measured.folder.name
+        measured.log.step(f"[NO VERDICT] {error_of(error)['code']}: {error}", "ERROR")
+        _file(measured, nodeid, output, error_line(scenario.name, scenario.domain, error))
+        output.log(measured.log.entries, nodeid)
     return measured
 
 

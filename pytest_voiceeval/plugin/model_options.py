@@ -54,6 +54,12 @@ OPTIONS: tuple[Option, ...] = (
         metavar="N",
     ),
     Option(
+        "--agent-rpm",
+        "int",
+        "Most requests to --agent-llm-url in any minute, over all workers together.",
+        metavar="N",
+    ),
+    Option(
         "--price-table",
         "linelist",
         "TOML file of model prices, looked at before the shipped table (repeatable).",
@@ -77,6 +83,7 @@ OPTIONS: tuple[Option, ...] = (
 _RANGES: Mapping[str, tuple[float, float]] = {
     "--agent-temperature": (0, 2),
     "--agent-max-tokens": (1, 10**9),
+    "--agent-rpm": (1, 10**6),
 }
 _URLS = ("--agent-url", "--user-url", "--caller-url", "--agent-llm-url", "--judge-url")
 
@@ -87,12 +94,14 @@ class ModelSettings:
 
     Attributes:
         agent: The model that the stock agent is, None for the scripted one.
+        agent_rpm: Most requests to it in any minute, None for no limit.
         price_tables: The user's own, absolute.
         max_cost: Dollars that the run's models may cost, None for no limit.
         offline: Whether nothing beyond this machine may be connected to.
     """
 
     agent: AgentModel | None = None
+    agent_rpm: int | None = None
     price_tables: tuple[Path, ...] = ()
     max_cost: float | None = None
     offline: bool = False
@@ -106,6 +115,7 @@ def read(values: Mapping[str, Any], base: Path) -> ModelSettings:
     """
     settings = ModelSettings(
         agent=_agent(values),
+        agent_rpm=values["--agent-rpm"],
         price_tables=tuple((base / name).absolute() for name in values["--price-table"] or ()),
         max_cost=values["--max-cost"],
         offline=values["--voice-offline"],
@@ -139,9 +149,9 @@ def _agent(values: Mapping[str, Any]) -> AgentModel | None:
 
 
 def _refuse_alone(values: Mapping[str, Any]) -> None:
-    flags = ("--agent-api-key-name", "--agent-temperature", "--agent-seed", "--agent-max-tokens")
-    for flag in flags:
-        if values[flag] is not None:
+    alone = {"--agent-model", "--agent-llm-url"}
+    for flag in (option.flag for option in OPTIONS if "--agent-" in option.flag):
+        if flag not in alone and values[flag] is not None:
             raise pytest.UsageError(f"{flag} is about a model: give --agent-model, too")
 
 
@@ -175,6 +185,17 @@ def _check_agent(values: Mapping[str, Any]) -> None:
         value = values[flag]
         if value is not None and not low <= value <= high:  # NaN fails it
             raise pytest.UsageError(f"{flag} must be between {low:g} and {high:g}, not {value:g}")
+    if values["--agent-rpm"] is not None and _calls_by_itself(values):
+        raise pytest.UsageError(
+            "--agent-rpm lets the caller wait before it speaks, which in a call with sound only "
+            "the caller of --caller-url can: give that, or leave --agent-rpm out and limit "
+            "--voice-concurrency"
+        )
+
+
+def _calls_by_itself(values: Mapping[str, Any]) -> bool:
+    """Whether the caller is a bot that speaks whenever it likes."""
+    return values.get("--modality") == "audio" and values.get("--caller-url") is None
 
 
 def _refuse_distant(values: Mapping[str, Any]) -> None:

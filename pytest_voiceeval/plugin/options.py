@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_voiceeval.plugin import audio_options, judge_options, model_options
+from pytest_voiceeval.plugin import audio_options, editions, judge_options, model_options
 from pytest_voiceeval.plugin.option import Option
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ OPTIONS: tuple[Option, ...] = (
         metavar="NAME",
         extra={"action": "extend", "nargs": "+"},
     ),
+    *editions.OPTIONS,
     Option(
         "--agent-url",
         "linelist",
@@ -207,6 +208,7 @@ class Settings:
 
     domain: tuple[str, ...]
     scenarios: tuple[str, ...]
+    edition: str | None
     agent_url: tuple[str, ...]
     agent_cmd: str | None
     user_url: tuple[str, ...]
@@ -274,6 +276,7 @@ def read_settings(config: pytest.Config) -> Settings:
     return Settings(
         domain=tuple(values["--domain"] or ()),
         scenarios=tuple(values["--scenarios"] or ()),
+        edition=values["--edition"],
         agent_url=tuple(values["--agent-url"] or ()),
         agent_cmd=values["--agent-cmd"],
         user_url=tuple(values["--user-url"] or ()),

@@ -46,11 +46,14 @@ def shorten_headline(report: pytest.TestReport, call: pytest.CallInfo[None]) -> 
         crash.message = crash.message.partition("\n")[0]
 
 
-def mark_as_error(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-    """Report what could not be measured as an error, also where a test's body found it out.
+def settle_phase(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+    """Report what could not be measured as an error, and what the agent did wrong as a failure.
 
     For pytest, and all that read its reports, an error is what fails in another phase than `call`.
+    A test's body may find out that nothing was measured, and a fixture that the call failed.
     """
-    unmeasured = call.excinfo is not None and isinstance(call.excinfo.value, NotMeasured)
-    if unmeasured and report.failed and report.when == "call":
+    raised = None if call.excinfo is None else call.excinfo.value
+    if report.failed and report.when == "call" and isinstance(raised, NotMeasured):
         report.when = "setup"
+    elif report.failed and report.when == "setup" and isinstance(raised, CallFailed):
+        report.when = "call"

@@ -10,15 +10,21 @@ import dataclasses
 import os
 import secrets
 import tempfile
+import time
+from collections import Counter
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_voiceeval.call.errors import ResultsNotWritten
+from pytest_voiceeval.plugin.editions import DataInUse
 from pytest_voiceeval.plugin.keys import RUN, SELECTION
 from pytest_voiceeval.plugin.marks import mark_reported
 from pytest_voiceeval.plugin.options import read_settings
 from pytest_voiceeval.plugin.remote import own_folder, send_lines, shared_folder
-from pytest_voiceeval.report import results_file
+from pytest_voiceeval.report import evaluation_log, results_file
+from pytest_voiceeval.report.data_used import data_figures, data_of, domain_of
 from pytest_voiceeval.report.folders import (
     claim_folder,
     default_run_folder,
@@ -27,9 +33,11 @@ from pytest_voiceeval.report.folders import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pytest
+
+    from pytest_voiceeval.report.evaluation_log import Entry
 
 WORKER_KEY = "voiceeval_run"
 
@@ -54,21 +62,46 @@ class Run:
 
 
 class RunOutput:
-    """The run's folder as one process sees it; every process writes only its own files."""
+    """The run's folder as one process sees it; every process writes only its own files.
+
+    Attributes:
+        data: Which data the calls are held on.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self.worker = worker_id(config)
         self._run = run_of(config)
         self._shown_from = config.invocation_params.dir
+        self.data = DataInUse()
 
     @property
     def folder(self) -> Path:
         """The run's folder; it need not exist yet."""
         return self._run.folder
 
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write something for a call.
+
+        Raises:
+            ResultsNotWritten: It cannot be written: the disk is full, for example.
+        """
+        try:
+            yield
+        except OSError as error:
+            raise ResultsNotWritten(
+                f"nothing can be written to {self.folder}: {error}; name another folder with "
+                "--voice-output DIR"
+            ) from error
+
     def call_folder(self, name: str) -> Path:
-        """A new folder for one call of the scenario `name`."""
-        return new_folder(self.folder, name)
+        """A new folder for one call of the scenario `name`.
+
+        Raises:
+            ResultsNotWritten: It cannot be made.
+        """
+        with self.writing():
+            return new_folder(self.folder, name)
 
     @property
     def lock_folder(self) -> Path:
@@ -83,13 +116,25 @@ class RunOutput:
     def bot_log(self, role: str) -> Path:
         """Where a bot of this process logs."""
         folder = self.folder / "bot_logs"
-        folder.mkdir(parents=True, exist_ok=True)
+        with self.writing():
+            folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{role}{'-' + self.worker if self.worker else ''}.log"
 
     def append(self, line: Mapping[str, Any]) -> None:
-        """Add one call to `results.jsonl`."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        results_file.append(self.folder, self.worker, {"run": self._run.id, **line})
+        """Add one call to `results.jsonl`.
+
+        Raises:
+            ResultsNotWritten: It cannot be added.
+        """
+        data = data_figures(self.data.of(domain_of(line)))
+        with self.writing():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            results_file.append(self.folder, self.worker, {"run": self._run.id, **data, **line})
+
+    def log(self, entries: Iterable[Entry], name: str) -> None:
+        """Add what was done in a call to `evaluation_log.txt`, which is no reason to lose one."""
+        with suppress(OSError):
+            evaluation_log.add(self.folder, evaluation_log.render(entries, name))
 
     def mark_reported(self, session: str) -> None:
         """Note in `results.jsonl` that the call `session` was reported by its item."""
@@ -191,9 +236,19 @@ def _write_files(run: Run, session: pytest.Session) -> None:
     run.calls = calls_of_run(results_file.read(run.folder), run.id)
     if run.calls:
         write_session_files(run.folder)
+        _log_end(run, session)
         add_invocation(run.folder, _invocation(run, session))
     elif not asked_folder(session.config):
         drop_if_empty(run.folder)
+
+
+def _log_end(run: Run, session: pytest.Session) -> None:
+    """Say in the log what the run came to, below its calls."""
+    outcomes = Counter(str(line.get("outcome")) for line in run.calls)
+    counted = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
+    text = f"run over: {len(run.calls)} calls ({counted}), exit status {int(session.exitstatus)}"
+    entry = evaluation_log.Entry(time.time(), text)
+    evaluation_log.add(run.folder, evaluation_log.render([entry], run.id))
 
 
 def _invocation(run: Run, session: pytest.Session) -> dict[str, Any]:
@@ -208,9 +263,21 @@ def _invocation(run: Run, session: pytest.Session) -> dict[str, Any]:
         argv=["pytest", *map(str, config.invocation_params.args)],
         options=_options(config),
         scenarios=selection.names if selection is not None else tuple(called),
+        data=_data(run.calls),
         exit_status=int(session.exitstatus),
         versions=_versions(),
     )
+
+
+def _data(calls: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """On which data the calls of each domain were held; more than one if workers differed."""
+    found: dict[str, dict[Any, None]] = {}
+    for line in calls:
+        found.setdefault(domain_of(line), {})[data_of(line)] = None
+    return {
+        domain: [{"edition": edition, "fingerprint": print_} for edition, print_ in data]
+        for domain, data in found.items()
+    }
 
 
 def _options(config: pytest.Config) -> dict[str, Any]:
@@ -242,7 +309,10 @@ def summarise(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(short_summary(run.calls, folder))
         return
     terminalreporter.write_sep("=", "voiceeval")
-    for line in summary(run.calls, folder):
+    from pytest_voiceeval.plugin.dialogues import fault_not_applicable
+
+    skipped = terminalreporter.getreports("skipped")
+    for line in (*fault_not_applicable(skipped), *summary(run.calls, folder)):
         terminalreporter.write_line(line)
 
 

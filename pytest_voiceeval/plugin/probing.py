@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from pytest_voiceeval.call.errors import AgentStateFailed
 from pytest_voiceeval.call.state_probe import StateProbe
 
@@ -22,6 +24,13 @@ if TYPE_CHECKING:
 
 POLL = 0.05
 """Seconds between two looks at the turn of another process."""
+
+VERDICTS: dict[type[BaseException], str] = {
+    pytest.xfail.Exception: "skipped",
+    pytest.fail.Exception: "failed",
+    pytest.skip.Exception: "skipped",
+}
+"""What the user's code may raise to decide the test by itself, with what becomes of the call."""
 
 EXPECTED = (
     "expected a callable (scenario, session_id) -> dict, which may have a method "
@@ -45,7 +54,7 @@ class AgentState:
 
     def for_call(self, scenario: Scenario, session: str) -> StateProbe:
         """The probe of one call."""
-        return StateProbe(scenario, session, self.read, self.prepare, self.name)
+        return StateProbe(scenario, session, self.read, self.prepare, self.name, VERDICTS)
 
 
 def agent_state_of(value: Any, base: Path) -> AgentState | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 
-from pytest_voiceeval.call.errors import AgentStateFailed
+from pytest_voiceeval.call.errors import AgentStateFailed, AgentStateVerdict
 from pytest_voiceeval.plugin.audio_options import BUDGETS, problem_of_budgets
 from pytest_voiceeval.plugin.calling import Job
 from pytest_voiceeval.plugin.collection import ScenarioItem
@@ -26,7 +26,7 @@ from pytest_voiceeval.plugin.lines import capacity, keeps_apart
 from pytest_voiceeval.plugin.lookahead import LookAhead
 from pytest_voiceeval.plugin.measuring import Measuring, expected_errors, refused
 from pytest_voiceeval.plugin.options import Settings, problem_of_limits, read_settings
-from pytest_voiceeval.plugin.outcome import NotMeasured
+from pytest_voiceeval.plugin.outcome import CallFailed, NotMeasured
 from pytest_voiceeval.plugin.output import RunOutput
 from pytest_voiceeval.plugin.probing import agent_state_of
 from pytest_voiceeval.plugin.rerun import rerun_of
@@ -152,6 +152,9 @@ class Runtime:
         shown = self.output.shown(measured.folder)
         nodeid, options = rerun_of(self._config, item.nodeid)
         text = render_error(error, nodeid=nodeid, artifacts=shown, options=options)
+        if isinstance(error, AgentStateVerdict) and error.raised is not None:
+            # the user's code has decided, so nothing is wrong with the call
+            raise CallFailed(text) if type(error.raised) is pytest.fail.Exception else error.raised
         raise NotMeasured(text) from None
 
     # -- what the look-ahead asks for

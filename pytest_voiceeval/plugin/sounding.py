@@ -24,12 +24,15 @@ def sound_plan(job: Job, folder: Path) -> SoundPlan | None:
     if not settings.on:
         return None
     from pytest_voiceeval.call.audio.plan import SoundPlan
+    from pytest_voiceeval.plugin.embedding import why_real
 
+    why = why_real(job)
     return SoundPlan(
         folder=folder,
         jitter=settings.jitter_buffer / 1000,
         record_tracks=settings.record_tracks,
         speech_level=settings.speech_level,
+        remark=f"held on the real clock: {why}" if why else "",
     )
 
 

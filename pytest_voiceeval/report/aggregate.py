@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from pytest_voiceeval.report.data_used import Labels
 from pytest_voiceeval.scoring.signals import SuccessSignal
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Totals:
     Attributes:
         outcomes: Calls by outcome: passed, failed, skipped, error.
         success: Calls that passed.
-        domains: The same by domain.
+        domains: The same by domain, and by its data where it was called on different ones.
         signals: Calls by signal.
         stalled: Calls with fewer agent turns than asked for.
         unreported: Calls that ran ahead of their items and were never reported, or were cut off;
@@ -85,14 +86,14 @@ def totals(lines: Iterable[Line]) -> Totals:
     success = _Bucket()
     domains: dict[str, _Bucket] = {}
     signals = {str(signal): _Bucket() for signal in SuccessSignal}
-    stalled = unreported = 0
-    for line in lines:
-        if not was_reported(line):
-            unreported += 1
-            continue
+    every = list(lines)
+    counted = [line for line in every if was_reported(line)]
+    labels = Labels(counted)
+    stalled = 0
+    for line in counted:
         outcomes[str(line.get("outcome"))] += 1
         stalled += bool(line.get("stalled"))
-        for bucket in (success, domains.setdefault(domain_of(line), _Bucket())):
+        for bucket in (success, domains.setdefault(labels.of(line), _Bucket())):
             _count(bucket, line)
         for name, verdict in _computed(line):
             signals.setdefault(name, _Bucket()).verdicts.append(verdict)
@@ -102,7 +103,7 @@ def totals(lines: Iterable[Line]) -> Totals:
         domains={name: bucket.rate() for name, bucket in domains.items()},
         signals={name: bucket.rate() for name, bucket in signals.items() if bucket.verdicts},
         stalled=stalled,
-        unreported=unreported,
+        unreported=len(every) - len(counted),
     )
 
 
@@ -126,11 +127,6 @@ def _computed(line: Line) -> Iterator[tuple[str, bool]]:
     for name, verdict in (line.get("signals") or {}).items():
         if isinstance(verdict, bool):
             yield name, verdict
-
-
-def domain_of(line: Line) -> str:
-    """The domain of a call; for lines that lack it, what its scenario's name begins with."""
-    return str(line.get("domain") or str(line.get("scenario", "")).partition("__")[0])
 
 
 def latest(lines: Sequence[Line]) -> list[Line]:

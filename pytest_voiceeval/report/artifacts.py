@@ -13,6 +13,7 @@ from pytest_voiceeval.call.errors import JudgeUnusable
 from pytest_voiceeval.call.prediction import prediction_of
 from pytest_voiceeval.report.bridge_log import bridge_log
 from pytest_voiceeval.report.conversation_log import conversation_log, seglst
+from pytest_voiceeval.report.database_text import DIFF_FILE, USER_DIFF_FILE
 from pytest_voiceeval.report.files import write_json, write_text
 from pytest_voiceeval.report.metrics import metrics_of, transcript_of, unscored_metrics
 from pytest_voiceeval.report.trace import read_trace
@@ -20,6 +21,7 @@ from pytest_voiceeval.report.trace import read_trace
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_voiceeval.call.database import Database
     from pytest_voiceeval.call.judgement import Judgement
     from pytest_voiceeval.call.result import CallResult, Conversation, SideRecord
     from pytest_voiceeval.scenario.model import Scenario
@@ -37,9 +39,11 @@ def write_call(folder: Path, scenario: Scenario, result: CallResult) -> CallResu
     write_json(folder / "metrics.json", metrics_of(result, str(folder), trace))
     write_json(folder / "final_agent_response.json", result.prediction)
     if result.db_diff is not None and result.changes:
-        write_json(folder / "db_diff.json", result.db_diff)
+        write_json(folder / DIFF_FILE, result.db_diff)
     if result.db is not None:
         write_json(folder / "final_scenario_db.json", result.db)
+    if result.user_database is not None:
+        _write_user_database(folder, result.user_database, result.conversation.user)
     _write_judgement(folder, result.judgement)
     # the hash of what the agent sent counts more than the one it reported
     agent = replace(result.conversation.agent, db_hash=result.db_hash)
@@ -68,6 +72,14 @@ def write_unscored(
         _write_scenario(folder, scenario)
     except Exception as problem:  # noqa: BLE001 - foreign code, and what was measured is on disk
         write_text(folder / "scenario_config.error.txt", f"{type(problem).__name__}: {problem}\n")
+
+
+def _write_user_database(folder: Path, found: Database, user: SideRecord | None) -> None:
+    """What the caller's database came to, where the scenario expects one."""
+    if found.diff is not None and found.changes:
+        write_json(folder / USER_DIFF_FILE, found.diff)
+    if user is not None and user.db is not None:
+        write_json(folder / "final_user_db.json", user.db)
 
 
 def _write_judgement(folder: Path, judgement: Judgement | None) -> None:

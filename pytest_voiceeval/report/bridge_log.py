@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.messages import Applied, FinalResponse, error_text, parse_server_message
+from pytest_voiceeval.call.minutes import SYNCED
 from pytest_voiceeval.report.clock import moment
 from pytest_voiceeval.report.conversation_log import by_start, stop_reason
 from pytest_voiceeval.report.files import json_text, one_line
@@ -71,6 +72,8 @@ def _texts(side: str, event: WireEvent) -> Iterator[str]:
         yield "[TIMING] User started speaking" if user_starts else speaking
     elif event.type == "bot-tts-text":
         yield f"[{side} TTS] {_field(event.data, 'text')}"
+    elif event.type == SYNCED:
+        yield f"[SYNC] {event.side}: {json_text(event.data)}"
     else:
         yield f"[{side} EVENT] type={event.type}"
         tell = _TELLERS.get(event.type)

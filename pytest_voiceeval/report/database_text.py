@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scoring.db_diff import Change
 
 DIFF_FILE = "db_diff.json"
+USER_DIFF_FILE = "user_db_diff.json"
 LAID_OUT = 24  # places; no screen above a transcript shows more
 KEPT = 3  # while another section can give way
 FEW = 3  # places that have room for details
@@ -76,11 +77,30 @@ def database_sections(
         return []
     if result.changes is None:
         return [_unknown(result)]
+    return [_differing("database", changes, _path_in(artifacts, DIFF_FILE))]
+
+
+def user_database_sections(result: CallResult, artifacts: str | None) -> list[Section]:
+    """The same of the caller's database, where the scenario expects one."""
+    found = result.user_database
+    if found is None or found.matches:
+        return []
+    if found.changes is None:
+        return [Section(wrap(f"caller's database: {found.note}", limit=2))]
+    calls = [call for call in result.tool_calls if call.side == "user"]
+    changes = in_telling_order(found.changes, calls)
+    return [_differing("caller's database", changes, _path_in(artifacts, USER_DIFF_FILE))]
+
+
+def _differing(what: str, changes: Sequence[Change], path: str | None) -> Section:
     places = grouped(changes)
     items = tuple(place_lines(place, roomy=len(places) <= FEW) for place in places[:LAID_OUT])
-    rest = _rest_of(places, artifacts)
-    title = "database (expected → actual):"
-    return [Section((title,), items, rest, total=len(places), keep=KEPT)]
+    title = f"{what} (expected → actual):"
+    return Section((title,), items, _rest_of(places, path), total=len(places), keep=KEPT)
+
+
+def _path_in(artifacts: str | None, name: str) -> str | None:
+    return None if artifacts is None else f"{artifacts}/{name}"
 
 
 def _unknown(result: CallResult) -> Section:
@@ -116,7 +136,7 @@ def _sameness(change: Change) -> object:
     return change.path[:1], change.steps[2:], change.kind, values, len(change.path) > 1
 
 
-def _rest_of(places: Sequence[Place], artifacts: str | None) -> Callable[[int], Lines]:
+def _rest_of(places: Sequence[Place], path: str | None) -> Callable[[int], Lines]:
     def rest(shown: int) -> Lines:
         hidden = [change for place in places[shown:] for change in place]
         tables = Counter(record_of(change)[0] for change in hidden)
@@ -125,15 +145,14 @@ def _rest_of(places: Sequence[Place], artifacts: str | None) -> Callable[[int], 
         ]
         where += [ELLIPSIS] if len(tables) > TABLES_NAMED else []
         count_of = f"  {ELLIPSIS} {count(len(hidden), 'more place')} ({', '.join(where)})"
-        return _with_file(count_of, artifacts)
+        return _with_file(count_of, path)
 
     return rest
 
 
-def _with_file(text: str, artifacts: str | None) -> Lines:
-    if artifacts is None:
+def _with_file(text: str, path: str | None) -> Lines:
+    if path is None:
         return (clip(text),)
-    path = f"{artifacts}/{DIFF_FILE}"
     line = f"{text}, all in {path}"
     if columns(line) <= WIDTH:
         return (line,)

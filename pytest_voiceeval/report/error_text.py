@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_voiceeval.call.errors import JudgeUnusable
+from pytest_voiceeval.call.errors import AgentStateVerdict, JudgeUnusable
 from pytest_voiceeval.report.characters import clean
 from pytest_voiceeval.report.failure_text import HEAD_LINES, footer
-from pytest_voiceeval.report.layout import Lines, Section, count, fit, wrap
+from pytest_voiceeval.report.layout import ELLIPSIS, Lines, Section, count, fit, wrap
 from pytest_voiceeval.report.transcript_text import transcript_lines
 from pytest_voiceeval.report.verdict_text import log_sections, notes_sections, without_log
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pytest_voiceeval.call.result import Conversation
 
 MESSAGE_LINES = 10
+FIRST_LINES = 4
+"""Of a longer message; the others are its last ones, because a log ends with what went wrong."""
 
 
 def render_error(
@@ -47,7 +49,10 @@ def _cause(error: Exception, conversation: Conversation | None) -> list[str]:
     lines = list(wrap(f"{lead}{first}", limit=MESSAGE_LINES))
     for paragraph in rest:
         lines += wrap(paragraph, lead="  ", indent=4)
-    return lines[:MESSAGE_LINES]
+    if len(lines) <= MESSAGE_LINES:
+        return lines
+    last = MESSAGE_LINES - FIRST_LINES - 1
+    return [*lines[:FIRST_LINES], f"  {ELLIPSIS}", *lines[-last:]]
 
 
 def _progress(error: Exception, conversation: Conversation | None) -> list[str]:
@@ -56,6 +61,8 @@ def _progress(error: Exception, conversation: Conversation | None) -> list[str]:
         return [*_known(error), _ended(conversation)]
     if conversation is None or not conversation.started_at:
         return ["not measured: the call never began"]
+    if isinstance(error, AgentStateVerdict):
+        return [_ended(conversation)]
     turns = count(conversation.agent_turns, "agent turn")
     return [f"not measured: the call broke off after {turns}, {conversation.duration:.1f} s"]
 

@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING
 from pytest_voiceeval.report.actions_text import action_sections, predicate_sections
 from pytest_voiceeval.report.calls_text import recorded_sections, writers_sections
 from pytest_voiceeval.report.characters import clean
-from pytest_voiceeval.report.database_text import database_sections, in_telling_order
+from pytest_voiceeval.report.database_text import (
+    database_sections,
+    in_telling_order,
+    user_database_sections,
+)
 from pytest_voiceeval.report.judge_text import judge_sections
 from pytest_voiceeval.report.layout import WIDTH, Section, fit
 from pytest_voiceeval.report.rerun import rerun_lines
 from pytest_voiceeval.report.sound import latency_sections
+from pytest_voiceeval.report.spelling_text import spelling_notes
 from pytest_voiceeval.report.transcript_text import transcript_lines
 from pytest_voiceeval.report.verdict_text import log_sections, notes_sections, verdict_section
 
@@ -57,6 +62,7 @@ def _sections(result: CallResult, artifacts: str | None) -> list[Section]:
     if database and result.changes is None:
         database += recorded_sections(result)
     database += writers_sections(result, changes)
+    database += user_database_sections(result, artifacts)
     by_signal = {
         "db_state_match": database,
         "is_action_match": action_sections(result),
@@ -70,7 +76,7 @@ def _sections(result: CallResult, artifacts: str | None) -> list[Section]:
         *log_sections(result.conversation),
         *latency_sections(result),
         *(section for name in ordered for section in by_signal[name]),
-        *notes_sections(result.warnings),
+        *notes_sections([*result.warnings, *spelling_notes(result.misspoken)]),
     ]
 
 

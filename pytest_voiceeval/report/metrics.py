@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval.call.result import EndReason
 from pytest_voiceeval.report.clock import wall_clock
 from pytest_voiceeval.report.conversation_log import stop_reason
+from pytest_voiceeval.report.data_used import data_figures
 from pytest_voiceeval.report.judge_figures import judge_metrics
 from pytest_voiceeval.report.results_file import cost_figures, error_of
 from pytest_voiceeval.report.sound import first_audio_ms, sound_metrics
+from pytest_voiceeval.report.spelling_text import spelling_figures
 from pytest_voiceeval.scoring.signals import NOT_APPLICABLE, SuccessSignal
 
 if TYPE_CHECKING:
@@ -39,13 +41,14 @@ def metrics_of(result: CallResult, directory: str, trace: Trace | None = None) -
         metrics["insufficient_agent_turns"] = True
     if result.expected_hash is not None:
         metrics["db_state_expected_hash"] = result.expected_hash
-        metrics["db_state_match"] = result.signals.get(SuccessSignal.DB_STATE_MATCH)
+        metrics["db_state_match"] = result.db_hash == result.expected_hash
         metrics["db_state_actual_hash"] = result.db_hash
+    metrics |= user_database_figures(result)
     if result.assertion_verdicts:
         verdicts = [dict(verdict) for verdict in result.assertion_verdicts]
         metrics["db_state_assertion_verdicts"] = verdicts
         metrics["db_state_assertion_pass_rate"] = _rate([v["passed"] for v in verdicts])
-    metrics |= judge_metrics(result.judgement)
+    metrics |= judge_metrics(result.judgement) | spelling_figures(result.misspoken)
     if result.task_passed is not None:
         metrics["is_task_successful"] = result.task_passed
     if trace is not None and trace.present:
@@ -85,6 +88,7 @@ def _measured(conversation: Conversation, directory: str) -> dict[str, Any]:
         "scenario_name": conversation.scenario,
         "scenario_directory": directory,
         "scenario_duration": conversation.elapsed,
+        **data_figures(conversation.data),
         "stop_reason": stop_reason(reason),
         "end_reason": None if reason is None else str(reason),
         "end_detail": conversation.end_detail,
@@ -94,6 +98,18 @@ def _measured(conversation: Conversation, directory: str) -> dict[str, Any]:
         "token_usage_reported": _token_usage_reported(conversation),
         **cost_figures(conversation.cost),
         **sound_metrics(conversation),
+    }
+
+
+def user_database_figures(result: CallResult) -> dict[str, Any]:
+    """What is known of the caller's database; nothing where the scenario expects none."""
+    found = result.user_database
+    if found is None:
+        return {}
+    return {
+        "user_db_state_match": found.matches,
+        "user_db_state_expected_hash": found.expected_hash,
+        "user_db_state_actual_hash": found.actual_hash,
     }
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_voiceeval.report.data_used import data_figures
 from pytest_voiceeval.report.metrics import caller_latencies, latency_stats
 from pytest_voiceeval.report.results_file import error_of
 from pytest_voiceeval.report.sound import sound_figures
+from pytest_voiceeval.report.spelling_text import COUNT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +37,7 @@ def figures(result: CallResult) -> list[tuple[str, Figure]]:
             **_measured(result.conversation),
             "db_changes": None if result.changes is None else len(result.changes),
             "action_differences": len(result.action_differences),
+            COUNT: None if result.misspoken is None else len(result.misspoken),
             "warnings": len(result.warnings),
             "artifacts": _folder(result.artifacts),
         }
@@ -72,6 +75,7 @@ def _measured(conversation: Conversation) -> dict[str, Figure | None]:
     return {
         "scenario": conversation.scenario,
         "domain": conversation.domain,
+        **data_figures(conversation.data),
         "end_reason": None if reason is None else str(reason),
         "agent_turns": conversation.agent_turns,
         "total_turns": len(conversation.transcript),

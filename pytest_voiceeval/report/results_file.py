@@ -10,15 +10,17 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.errors import JudgeUnusable
+from pytest_voiceeval.call.errors import AgentStateVerdict, JudgeUnusable
 from pytest_voiceeval.report.files import json_text, locked
 from pytest_voiceeval.report.judge_figures import judge_line
 from pytest_voiceeval.report.sound import sound_line
+from pytest_voiceeval.report.spelling_text import spelling_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_voiceeval.call.database import Database
     from pytest_voiceeval.call.prices import Cost
     from pytest_voiceeval.call.result import CallResult, Conversation, SideRecord
 
@@ -43,8 +45,21 @@ def scored_line(result: CallResult) -> Line:
         "db_hash": result.db_hash,
         "expected_hash": result.expected_hash,
         "db_changes": None if result.changes is None else len(result.changes),
+        **_user_database(result.user_database),
         **judge_line(result.judgement),
+        **spelling_figures(result.misspoken),
         "warnings": list(result.warnings),
+    }
+
+
+def _user_database(found: Database | None) -> Line:
+    """What the caller's database came to; nothing where the scenario expects none."""
+    if found is None:
+        return {}
+    return {
+        "user_db_hash": found.actual_hash,
+        "expected_user_hash": found.expected_hash,
+        "user_db_changes": None if found.changes is None else len(found.changes),
     }
 
 
@@ -55,6 +70,8 @@ def error_line(scenario: str, domain: str, error: Exception) -> Line:
     if conversation is not None:
         line = {**conversation_line(conversation), "warnings": list(conversation.warnings)}
     known = {"scenario": scenario, "domain": domain, **line}
+    if isinstance(error, AgentStateVerdict):
+        return {**known, "outcome": error.outcome, "reasons": [str(error)], "signals": {}}
     if isinstance(error, JudgeUnusable):
         # everything but the judge's verdict is known; it counts nowhere all the same
         known |= {"signals": error.signals, **judge_line(error.judgement)}

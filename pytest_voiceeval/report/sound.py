@@ -34,6 +34,7 @@ def sound_metrics(conversation: Conversation) -> dict[str, Any]:
     timing = sound.timing
     return {
         "modality": "audio",
+        **_clock(sound),
         "sound": {
             "source": SOURCE,
             "interpolation": INTERPOLATION,
@@ -59,7 +60,7 @@ def sound_line(conversation: Conversation) -> dict[str, Any]:
         return {}
     holes = sum(sound.playout[side].underruns for side in SIDES)
     relay = {"latest_frame_ms": _ms(sound.pace.worst), "underruns": holes}
-    return {"modality": "audio", "sound": {**_brief(sound), **relay}}
+    return {"modality": "audio", **_clock(sound), "sound": {**_brief(sound), **relay}}
 
 
 def sound_figures(conversation: Conversation) -> Iterator[tuple[str, int | float]]:
@@ -131,6 +132,12 @@ def _slow(exchange: ExchangeTiming, said: str) -> str:
 
 
 # -- pieces
+
+
+def _clock(sound: SoundReport) -> dict[str, Any]:
+    """Which clock the call ran on, and what stands for all that happened on the virtual one."""
+    hash_ = sound.event_log_hash
+    return {"clock": sound.clock, **({} if hash_ is None else {"event_log_hash": hash_})}
 
 
 def _brief(sound: SoundReport) -> dict[str, Any]:

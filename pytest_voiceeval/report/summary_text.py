@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.report.aggregate import Rate, spans, totals, wall_time
 from pytest_voiceeval.report.cost_text import cost_parts
+from pytest_voiceeval.report.data_used import Labels, data_of, domain_of, shown_data
 from pytest_voiceeval.report.files import one_line
 from pytest_voiceeval.report.metrics import latency_stats
+from pytest_voiceeval.report.spelling_text import COUNT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,6 +85,17 @@ def _head(calls: Sequence[Call]) -> Iterator[str]:
     yield f"Total Duration: {seconds / 60:.1f}mins"
     yield f"Wall Time: {_wall(calls) / 60:.1f}mins (first kickoff to last end)"
     yield f"Total Turns: {turns}"
+    yield from _data(calls)
+
+
+def _data(calls: Sequence[Call]) -> Iterator[str]:
+    """On which data the calls were held, where their domain tells."""
+    told = {(domain_of(call.line), data_of(call.line)): None for call in calls}
+    known = [f"{domain} {shown_data(data)}" for domain, data in told if any(data)]
+    if known:
+        yield f"Data: {', '.join(known)}"
+    for warning in Labels(call.line for call in calls).warnings():
+        yield f"WARNING: {warning}"
 
 
 def _wall(calls: Iterable[Call]) -> float:
@@ -120,6 +133,8 @@ def _call_signals(call: Call) -> Iterator[str]:
     score = call.get("judge_score")
     if score is not None:
         yield f"  judge_score: {score}"
+    if call.get(COUNT):
+        yield f"  {COUNT}: {call.get(COUNT)}"
     failed = (call.get("success_breakdown") or {}).get("failed")
     if failed:
         yield f"  Failed signals: {', '.join(failed)}"
@@ -182,7 +197,8 @@ def _errors(calls: Sequence[Call]) -> Iterator[str]:
 
 
 def _rerun(call: Call) -> str:
-    return f"  pytest '{call.line.get('nodeid') or call.name}'"
+    again = " --edition upstream" if call.line.get("edition") == "upstream" else ""
+    return f"  pytest '{call.line.get('nodeid') or call.name}'{again}"
 
 
 def _rates(calls: Sequence[Call]) -> Iterator[str]:
@@ -271,12 +287,13 @@ def _cost(calls: Iterable[Call]) -> Iterator[str]:
 
 def _domains(calls: Sequence[Call]) -> Iterator[str]:
     """Tables by domain, when there is more than one."""
+    labels = Labels(call.line for call in calls)
     names = list(totals(call.line for call in calls).domains)
     if len(names) < 2:
         return
     yield "Per-domain rates:"
     for name in names:
-        of_domain = [call for call in calls if totals([call.line]).domains.keys() == {name}]
+        of_domain = [call for call in calls if labels.of(call.line) == name]
         found = totals(call.line for call in of_domain)
         yield f"  {name}: success {_rate(found.success, 'scenarios')}"
         yield from (f"    {title}: {figure}" for title, figure in _signal_rates(of_domain))

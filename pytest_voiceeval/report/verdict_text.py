@@ -87,6 +87,19 @@ def _reasons(result: CallResult) -> Iterator[str]:
 
 
 def _database_clause(result: CallResult) -> str:
+    """What differs in the databases that are compared."""
+    of_caller = result.user_database
+    clauses = []
+    if result.expected_hash is not None and result.db_hash != result.expected_hash:
+        clauses.append(_agent_database_clause(result))
+    if of_caller is not None and not of_caller.matches:
+        places = of_caller.changes
+        known = "is not known" if places is None else f"differs in {count(len(places), 'place')}"
+        clauses.append(f"caller's database {known}")
+    return ", ".join(clauses)
+
+
+def _agent_database_clause(result: CallResult) -> str:
     if result.changes is None:
         return "database differs, how is not known" if result.db_hash else "database is not known"
     if not result.db:

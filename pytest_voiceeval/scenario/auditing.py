@@ -14,6 +14,7 @@ from pytest_voiceeval.data.errors import MissingData
 from pytest_voiceeval.packs import find_pack, list_packs
 from pytest_voiceeval.scenario import auditing_dialogue as dialogue
 from pytest_voiceeval.scenario import auditing_gold as gold
+from pytest_voiceeval.scenario.auditing_choice import short_id
 from pytest_voiceeval.scenario.auditing_entry import Entry, find_data, read_entries
 from pytest_voiceeval.scenario.auditing_mutations import orders
 from pytest_voiceeval.scenario.auditing_scenario import (
@@ -21,12 +22,15 @@ from pytest_voiceeval.scenario.auditing_scenario import (
     is_written_here,
     scenario_complaints,
 )
-from pytest_voiceeval.scenario.authoring import compile_domain, data_files, has_sources
+from pytest_voiceeval.scenario.auditing_tools import described, quiet_tools, tool_complaints
+from pytest_voiceeval.scenario.authoring import compile_domain, data_files
 from pytest_voiceeval.scenario.authoring_hooks import load_hooks
+from pytest_voiceeval.scenario.authoring_source import has_sources
+from pytest_voiceeval.scenario.checks import problems_of
 from pytest_voiceeval.scenario.registry import scenarios_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from pytest_voiceeval.scenario.authoring_hooks import Hooks
 
@@ -34,6 +38,10 @@ _HEADINGS = (
     "scenario", "do-nothing", "turns", "calls", "writes", "orders", "mutations", "no trace",
     "forbidden", "problems",
 )  # fmt: skip
+_SKIPPED = (
+    "what holds for all scenarios together: no name, code or line used twice, no two of one "
+    "skeleton, the pack's own rules about the whole, data up to date"
+)
 
 
 @dataclass(frozen=True)
@@ -61,11 +69,13 @@ class Audit:
         domain: the domain.
         rows: one for each scenario.
         edition: what is wrong with all scenarios together.
+        partial: only some of its scenarios were checked, and nothing that concerns all of them.
     """
 
     domain: str
     rows: tuple[Row, ...]
     edition: tuple[str, ...] = ()
+    partial: bool = False
 
     @property
     def problems(self) -> list[str]:
@@ -80,48 +90,70 @@ class Audit:
                  for line in lines]  # fmt: skip
         traces = [f"{row.id}: {text}" for row in self.rows for text in row.no_trace]
         parts = (
-            (f"{self.domain}: {len(self.rows)} scenarios", shown),
+            (f"{self.domain}: {_counted(len(self.rows), 'scenario')}", shown),
             ("Leaves no trace at the end:", traces),
-            (f"{len(self.problems) or 'No'} problems", self.problems),
+            ("Not checked, because of --id:", [_SKIPPED] if self.partial else []),
         )
-        return "\n\n".join("\n".join([head, *body]) for head, body in parts if body or "No" in head)
+        shown_parts = ["\n".join([head, *body]) for head, body in parts if body]
+        outcome = [_counted(len(self.problems), "problem"), *self.problems]
+        return "\n\n".join([*shown_parts, "\n".join(outcome)])
 
 
-def check_domain(domain: str, root: str | Path | None = None) -> Audit:
+def _counted(number: int, noun: str) -> str:
+    return f"{number or 'No'} {noun}{'' if number == 1 else 's'}"
+
+
+def check_domain(
+    domain: str, root: str | Path | None = None, ids: Collection[str] | None = None
+) -> Audit:
     """Check a domain's scenarios, drafts included, or the edition below a data root.
 
     Args:
         domain: name of the pack.
         root: a data root; by default the authoring files, and that the data are built from them.
             A domain without authoring files is checked as it is registered.
+        ids: only the scenarios of these ids, and nothing that concerns all of them; None is all.
 
     Raises:
         PackError: there is no such pack, or it cannot be loaded.
         DataError: a file cannot be used at all.
     """
     if root is not None:
-        return _check_edition(domain, root)
+        return _check_edition(domain, root, ids)
     if not has_sources(find_pack(domain)):
-        rows = tuple(_check_scenario(domain, name) for name in scenarios_of(domain))
-        return Audit(domain, rows, () if rows else ("the pack registers no scenario",))
-    hooks, built = load_hooks(domain), compile_domain(domain)
+        return _check_registered(domain, ids)
+    hooks, built = load_hooks(domain), compile_domain(domain, ids)
     entries = [Entry(domain, hooks, one.record, one.database, one.source) for one in built]
     rows = tuple(check_entry(entry) for entry in entries)
+    if ids is not None:
+        return Audit(domain, rows, partial=True)
     stale = data_files(domain, (one for one in built if not one.source.is_draft)).outdated()
     text = f"is not up to date: run `voiceeval data build {domain}`"
     edition = [*edition_complaints(hooks, entries), *(f"{path} {text}" for path in stale)]
     return Audit(domain, rows, tuple(edition))
 
 
+def _check_registered(domain: str, ids: Collection[str] | None) -> Audit:
+    names = [n for n in scenarios_of(domain) if ids is None or short_id(domain, n) in ids]
+    with quiet_tools():
+        rows = tuple(_check_scenario(domain, name) for name in names)
+    edition = list(tool_complaints(domain))
+    if not rows:
+        edition.append(f"the pack registers no scenario: {find_pack(domain).path}")
+    return Audit(domain, rows, tuple(edition))
+
+
 def _check_scenario(domain: str, name: str) -> Row:
     try:
         entry = ScenarioEntry.named(name)
+        if problems := problems_of(entry.scenario):
+            return _row_without_dialogue(entry.id, "-", problems)
         if entry.can_be_replayed:
             return check_entry(entry)
         return _row_without_dialogue(entry.id, "-", list(scenario_complaints(entry)))
     except Exception as error:  # noqa: BLE001 - scenarios and tools are somebody's code
-        short = name.removeprefix(f"{domain}__")
-        return _row_without_dialogue(short, "-", [f"{type(error).__name__}: {error}"])
+        problem = described(domain, error)
+        return _row_without_dialogue(short_id(domain, name), "-", [problem])
 
 
 def edition_complaints(hooks: Hooks, entries: Sequence[Entry]) -> Iterator[str]:
@@ -131,9 +163,9 @@ def edition_complaints(hooks: Hooks, entries: Sequence[Entry]) -> Iterator[str]:
     yield from hooks.check_edition(records, [e.source.fields for e in entries if e.source])
 
 
-def _check_edition(domain: str, root: str | Path) -> Audit:
+def _check_edition(domain: str, root: str | Path, ids: Collection[str] | None) -> Audit:
     hooks, folder = load_hooks(domain), find_pack(domain).data
-    entries = read_entries(domain, hooks, Path(root), folder)
+    entries = read_entries(domain, hooks, Path(root), folder, ids)
     return Audit(domain, tuple(check_entry(entry) for entry in entries))
 
 

@@ -18,7 +18,7 @@ from pytest_voiceeval.tools.base import WriteScenarioTool
 from pytest_voiceeval.tools.registry import UnknownToolError, get_schema_tool_for_eval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from pytest_voiceeval.scenario.authoring_hooks import Hooks
@@ -116,7 +116,9 @@ def is_write(domain: str, name: str) -> bool:
     return isinstance(tool, WriteScenarioTool)
 
 
-def read_entries(domain: str, hooks: Hooks, root: Path, folder: str) -> list[Entry]:
+def read_entries(
+    domain: str, hooks: Hooks, root: Path, folder: str, ids: Collection[str] | None = None
+) -> list[Entry]:
     """Read an edition from its data files.
 
     Args:
@@ -124,15 +126,38 @@ def read_entries(domain: str, hooks: Hooks, root: Path, folder: str) -> list[Ent
         hooks: the pack's hooks.
         root: the data root.
         folder: name of the domain's folder below it.
+        ids: only these records; None reads all.
 
     Raises:
         MissingData: the domain has no data there, or a record has no database.
         DataError: a file cannot be read.
     """
     dataset, databases = find_data(domain, hooks, root, folder)
+    return [
+        _entry(domain, hooks, record, dataset, databases)
+        for record in _records(dataset)
+        if ids is None or _id_of(record) in ids
+    ]
+
+
+def read_ids(domain: str, hooks: Hooks, root: Path, folder: str) -> list[str]:
+    """List the ids of an edition's records.
+
+    Raises:
+        MissingData: the domain has no data there.
+        DataError: its dataset cannot be read.
+    """
+    dataset, _ = find_data(domain, hooks, root, folder)
+    return [_id_of(record) for record in _records(dataset)]
+
+
+def _records(dataset: Path) -> list[Any]:
     lines = enumerate(read_text(dataset).splitlines(), 1)
-    records = [parse_json(line, path=dataset, first_line=n) for n, line in lines if line.strip()]
-    return [_entry(domain, hooks, record, dataset, databases) for record in records]
+    return [parse_json(line, path=dataset, first_line=n) for n, line in lines if line.strip()]
+
+
+def _id_of(record: Any) -> str:
+    return str(record.get("id")) if isinstance(record, dict) else ""
 
 
 def find_data(domain: str, hooks: Hooks, root: Path, folder: str) -> tuple[Path, Path]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval.scenario.auditing_dialogue import unspoken_complaints
 from pytest_voiceeval.scenario.auditing_entry import Entry, is_write
 from pytest_voiceeval.scenario.auditing_gold import forbidden_complaints, shown
+from pytest_voiceeval.scenario.auditing_tools import call_complaints, kind_complaints
 from pytest_voiceeval.scenario.authoring_hooks import load_hooks
 from pytest_voiceeval.scenario.authoring_play import Played, is_refused
-from pytest_voiceeval.scenario.checks import problems_of
 from pytest_voiceeval.scenario.dialogue import ToolCall
 from pytest_voiceeval.scenario.records import RecordScenario
 from pytest_voiceeval.scenario.registry import (
@@ -20,7 +20,8 @@ from pytest_voiceeval.scenario.registry import (
     get_eval_scenario,
     scenarios_of,
 )
-from pytest_voiceeval.scenario.replay import initial_state, replay
+from pytest_voiceeval.scenario.replay import Replay, initial_state, replay
+from pytest_voiceeval.scenario.shortfalls import shortfalls
 from pytest_voiceeval.scenario.verdicts import REPLAYED, ReplayVerdict
 
 if TYPE_CHECKING:
@@ -110,6 +111,17 @@ class ScenarioEntry(Entry):
             outcome.db or {}, outcome.actions, answers, bool(self._verdict.of(outcome))
         )
 
+    @cached_property
+    def end(self) -> Replay:
+        """Where the whole dialogue leads, hanging up included."""
+        turns = self.scenario.reference_dialogue or ()
+        return replay(self.scenario, [call for turn in turns for call in turn.calls])
+
+    @property
+    def shortfalls(self) -> list[str]:
+        """What that lacks."""
+        return list(shortfalls(self._verdict, self.end))
+
     def passes(self, played: Played) -> bool:
         """What the signals say of an end."""
         return isinstance(played, PlayedScenario) and played.passes
@@ -128,12 +140,20 @@ def is_written_here(pack: Pack) -> bool:
 
 def scenario_complaints(entry: ScenarioEntry) -> Iterator[str]:
     """Yield what is wrong with one scenario, but for what its mutations tell."""
-    yield from problems_of(entry.scenario)
-    if not entry.has_dialogue or not entry.can_be_replayed:
+    if not entry.has_dialogue:
+        return
+    broken = [
+        *call_complaints(entry.scenario, entry.end),
+        *kind_complaints(entry.scenario, entry.end),
+    ]
+    yield from broken
+    if not entry.can_be_replayed:
         return
     if not entry.passes(entry.gold):
-        yield "the dialogue's calls do not lead to the expected end"
-        yield from _refused(entry)
+        refused = [] if broken else list(_refused(entry))
+        why = "" if refused or broken else ": " + "; ".join(entry.shortfalls)
+        yield f"the dialogue's calls do not lead to the expected end{why}"
+        yield from refused
     elif entry.outcome([]) and entry.writes:
         yield "an agent that does nothing passes, though the dialogue changes something"
     if entry.record["forbidden_calls"]:

@@ -19,12 +19,10 @@ from pytest_voiceeval.scenario.authoring_calls import CallReader
 from pytest_voiceeval.scenario.authoring_dialogue import read_script
 from pytest_voiceeval.scenario.authoring_hooks import Hooks, load_hooks
 from pytest_voiceeval.scenario.authoring_play import Played, calls_of, play
-from pytest_voiceeval.scenario.authoring_source import FOLDER, Source, read_sources, words_of
+from pytest_voiceeval.scenario.authoring_source import Source, read_sources, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from pytest_voiceeval.packs import Pack
+    from collections.abc import Collection, Iterable, Mapping
 
 Json = dict[str, Any]
 
@@ -80,20 +78,15 @@ def data_folder(domain: str, root: str | Path | None = None) -> Path:
     return base / pack.data
 
 
-def has_sources(pack: Pack) -> bool:
-    """Whether a pack is written in the authoring format."""
-    return any((pack.path / FOLDER).glob("[!_]*.yaml"))
-
-
-def compile_domain(domain: str) -> list[Built]:
-    """Build all scenarios of a domain in memory, drafts included.
+def compile_domain(domain: str, ids: Collection[str] | None = None) -> list[Built]:
+    """Build the scenarios of a domain in memory, drafts included; `ids` are the only ones built.
 
     Raises:
         PackError: there is no such pack, or it cannot be loaded.
         DataError: an authoring file is at fault; the text names it.
     """
     hooks = load_hooks(domain)
-    sources = read_sources(find_pack(domain).path, hooks.KEYS)
+    sources = read_sources(find_pack(domain).path, hooks.KEYS, ids)
     return [compile_source(domain, hooks, source) for source in sources]
 
 

@@ -53,6 +53,11 @@ def read_script(text: str, read_call: ReadCall) -> list[dict[str, Any]]:
     return turns
 
 
+def calls_in(text: str) -> list[str]:
+    """The calls of a screenplay as they are written, without their marks."""
+    return [content for _, (mark, content) in _entries(text) if mark == _CALL]
+
+
 def _entries(text: str) -> Iterator[tuple[int, tuple[str, str]]]:
     """Give mark and content of each entry, with the number of its first line."""
     entries: list[tuple[int, str, list[str]]] = []

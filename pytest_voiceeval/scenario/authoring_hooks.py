@@ -71,6 +71,14 @@ def _nothing_to_list(_database: Mapping[str, Any], _source: Mapping[str, Any]) -
     return iter(())
 
 
+def _no_columns(_record: Mapping[str, Any]) -> dict[str, str]:
+    return {}
+
+
+def _no_rules() -> dict[str, str]:
+    return {}
+
+
 def _anything(_tool: str, _argument: str, _right: Any, _wrong: Any) -> bool:
     return True
 
@@ -99,6 +107,9 @@ class Hooks:
         may_leave_no_trace: `(tool, argument, right, wrong)`: whether it is known that this wrong
             argument cannot be told from the right one at the end.
         describe: `(database, source)` to lines that show an author what was derived.
+        table_columns: `(record)` to further columns of `voiceeval data table`, by heading; the same
+            headings for every record.
+        rule_lines: `()` to the rules that decide scenarios, each in one line, by label.
         find_data: `(root)` to dataset and folder of databases below a data root, for layouts
             other than our own; None if they are not there.
     """
@@ -123,6 +134,8 @@ class Hooks:
     spoken_facts: Callable[[Mapping[str, Any], Mapping[str, Any]], Iterable[str]] = _no_facts
     may_leave_no_trace: Callable[[str, str, Any, Any], bool] = _anything
     describe: Callable[[Mapping[str, Any], Mapping[str, Any]], Iterable[str]] = _nothing_to_list
+    table_columns: Callable[[Mapping[str, Any]], Mapping[str, str]] = _no_columns
+    rule_lines: Callable[[], Mapping[str, str]] = _no_rules
     find_data: Callable[[Path], tuple[Path, Path] | None] = _nowhere
 
 

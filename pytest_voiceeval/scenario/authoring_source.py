@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
+    from pytest_voiceeval.packs import Pack
+
 FOLDER = "authoring"
 CORE_KEYS = frozenset(
     {"id", "draft", "rules", "refusal", "database", "dialogue", "forbidden", "match", "note"}
@@ -61,23 +63,36 @@ def words_of(value: Any) -> list[str]:
     return value.split() if isinstance(value, str) else [str(item) for item in value or ()]
 
 
-def read_sources(pack: Path, keys: Collection[str] | None) -> list[Source]:
-    """Read a pack's authoring files in the order of their ids; files named `_...` are no scenarios.
+def has_sources(pack: Pack) -> bool:
+    """Whether a pack is written in the authoring format."""
+    return bool(source_ids(pack.path))
+
+
+def source_ids(pack: Path) -> list[str]:
+    """List the ids of a pack's authoring files in their order; `_...` are no scenarios."""
+    files = (pack / FOLDER).glob("*.yaml")
+    return sorted((path.stem for path in files if path.name[0] != "_"), key=id_order)
+
+
+def read_sources(
+    pack: Path, keys: Collection[str] | None, ids: Collection[str] | None = None
+) -> list[Source]:
+    """Read a pack's authoring files in the order of their ids.
 
     Args:
         pack: the pack's folder.
         keys: the keys it knows beside the builder's; None lets every key pass.
+        ids: only these; None reads all.
 
     Raises:
         MissingData: the pack has no authoring files.
         DataError: one cannot be read, lacks a key, has an unknown one, or an id that is not its
             file's name.
     """
-    folder = pack / FOLDER
-    files = [path for path in folder.glob("*.yaml") if not path.name.startswith("_")]
-    if not files:
-        raise MissingData("there are no authoring files *.yaml", path=folder)
-    return [_read(path, keys) for path in sorted(files, key=lambda path: id_order(path.stem))]
+    known = source_ids(pack)
+    if not known:
+        raise MissingData("there are no authoring files *.yaml", path=pack / FOLDER)
+    return [read_source(pack, name, keys) for name in known if ids is None or name in ids]
 
 
 def read_source(pack: Path, record_id: str, keys: Collection[str] | None) -> Source:

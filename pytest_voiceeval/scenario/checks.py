@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any
 
+from pytest_voiceeval.scenario.checks_values import bad_values
 from pytest_voiceeval.scenario.dialogue import DialogueError, DialogueTurn, check_dialogue
 from pytest_voiceeval.scoring.assertions import evaluate_db_state_assertion
 from pytest_voiceeval.scoring.matching import unknown_compare_args
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_voiceeval.scenario.model import Scenario
+    from pytest_voiceeval.scenario.turns import Dialogue, ToolCall
 
 JUDGED = frozenset({SuccessSignal.JUDGE_PASSED, SuccessSignal.NL_ASSERTION})
 """Signals that only the judge gives."""
@@ -31,12 +33,16 @@ def problems_of(scenario: Scenario) -> list[str]:
     """Return what makes a scenario unfit to judge an agent, one sentence each.
 
     Found are: signals that do not exist, criteria that are declared but empty, a scenario that
-    would pass by its clean exit alone although it means to check more, initialization actions
-    without a side, and assertions that contradict the expected databases.
+    would pass by its clean exit alone although it means to check more, values of a wrong type,
+    initialization actions without a side, and assertions that contradict the expected databases.
+
+    Raises:
+        Exception: what a part of the scenario raises when it is asked for.
     """
     return [
         *_no_signals(scenario),
         *_unknown_signals(scenario),
+        *bad_values(scenario),
         *_empty_criteria(scenario),
         *_bad_statements(scenario),
         *_sideless_actions(scenario),
@@ -54,6 +60,8 @@ def _no_signals(scenario: Scenario) -> list[str]:
 
 def _unknown_signals(scenario: Scenario) -> list[str]:
     known = [signal.value for signal in SuccessSignal]
+    if isinstance(given := scenario.success_signals, str):
+        return [f"success_signals must be a tuple of signals, such as ({given!r},), not a text"]
     unknown = [str(name) for name in scenario.success_signals or () if name not in known]
     return [f"there is no signal {name!r}{_suggest(name, known)}" for name in unknown]
 
@@ -113,7 +121,30 @@ def _bad_dialogue(scenario: Scenario) -> list[str]:
         return [str(error)]
     if not dialogue or not dialogue[-1].calls:
         return ["reference_dialogue: its last turn makes no call that ends the conversation"]
-    return []
+    return _unknown_tools_of_the_caller(scenario, dialogue)
+
+
+def _unknown_tools_of_the_caller(scenario: Scenario, dialogue: Dialogue) -> list[str]:
+    """Calls that the built-in caller could not make, which would be nobody's doing but the data's.
+
+    Calls that the agent does not have are its own affair: it is told so, and may do better.
+    """
+    wanted = {call.name: n for n, t in enumerate(dialogue, 1) for call in _calls_of_the_caller(t)}
+    if not wanted:
+        return []
+    from pytest_voiceeval.scenario.replay import caller_tools
+
+    known = caller_tools(scenario, {})
+    return [
+        f"reference_dialogue, turn {turn}: the caller has no tool {name!r}"
+        f"{_suggest(name, list(known)) if known else '; user_resources names none'}"
+        for name, turn in wanted.items()
+        if name not in known
+    ]
+
+
+def _calls_of_the_caller(turn: DialogueTurn) -> tuple[ToolCall, ...]:
+    return turn.calls if turn.role == "user" else ()
 
 
 def _unknown_arguments(scenario: Scenario) -> list[str]:

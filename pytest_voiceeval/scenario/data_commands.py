@@ -1,4 +1,4 @@
-"""`voiceeval data build | check | show`: for people who write scenarios."""
+"""`voiceeval data build | check | show | table | fetch`: the data of domains."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_voiceeval.data.errors import DataError
+from pytest_voiceeval.data.fetch import FetchError
 from pytest_voiceeval.packs import PackError, add_user_folder, find_pack
 from pytest_voiceeval.scenario.auditing import check_domain, checkable_domains
+from pytest_voiceeval.scenario.auditing_choice import UnknownId, chosen
 from pytest_voiceeval.scenario.authoring import build_domain, compile_source
 from pytest_voiceeval.scenario.authoring_hooks import load_hooks
 from pytest_voiceeval.scenario.authoring_play import is_refused, play
 from pytest_voiceeval.scenario.authoring_source import read_source
+from pytest_voiceeval.scenario.data_table import add_to as add_table
+from pytest_voiceeval.scenario.fetch_command import add_to as add_fetch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
         add_user_folder("scenarios")
     try:
         lines, status = options.run(options)
-    except (PackError, DataError) as error:
+    except (PackError, DataError, FetchError, UnknownId) as error:
         sys.stderr.write(f"voiceeval data: {error}\n")
         return 2
     sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -47,11 +51,14 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="check scenarios as they are, or the data below ROOT")
     check.add_argument("root", nargs="?", help="a data root, such as a checkout of a benchmark")
     check.add_argument("--domain", action="append", help="only this domain (repeatable)")
+    check.add_argument("--id", action="append", help="only this scenario (repeatable)")
     check.set_defaults(run=_check)
     show = commands.add_parser("show", help="show what follows from one authoring file")
     show.add_argument("domain")
     show.add_argument("id")
     show.set_defaults(run=_show)
+    add_table(commands)
+    add_fetch(commands)
     return parser
 
 
@@ -67,7 +74,8 @@ def _check(options: argparse.Namespace) -> tuple[list[str], bool]:
     if not domains:
         where = options.root or "the packs: none has scenarios that were written here"
         return [f"nothing to check in {where}"], True
-    audits = [check_domain(domain, options.root) for domain in domains]
+    wanted = chosen(domains, options.root, options.id) if options.id else dict.fromkeys(domains)
+    audits = [check_domain(domain, options.root, ids) for domain, ids in wanted.items()]
     return [audit.table() for audit in audits], any(audit.problems for audit in audits)
 
 

@@ -40,7 +40,7 @@ def parse_dialogue(data: Any, where: str) -> Dialogue:
 
     Raises:
         DialogueError: a shape that is not the documented one, turns that do not alternate, calls
-            of the caller, or anything after a call that ends the conversation.
+            of a caller who says nothing, or anything after a call that ends the conversation.
     """
     if not isinstance(data, list) or not data:
         raise DialogueError(f"{where}: a dialogue is a list of turns, got {_kind(data)}")

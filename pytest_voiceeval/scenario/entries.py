@@ -124,6 +124,8 @@ def _check_name(entry: Entry) -> None:
             "that can be printed, no blank at either end"
         )
     prefix = prefix_of(name)
+    if prefix and name == f"{prefix}__":
+        raise BadScenarioName(f"scenario name {name!r} {place} has nothing after the domain")
     if prefix and not _DOMAIN.fullmatch(prefix):
         raise BadScenarioName(
             f"scenario name {name!r} {place} begins with the domain {prefix!r}: a domain has only "

@@ -19,7 +19,7 @@ from pytest_voiceeval.scenario.saving import save_scenario
 from pytest_voiceeval.scoring.signals import SuccessSignal, compute_is_successful
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 
 __all__ = ["Actions", "NoiseConfig", "Persona", "Resources", "Scenario", "Task"]
@@ -55,12 +55,18 @@ class Scenario(DeclaredMembers):
         reference_dialogue: A conversation that passes, for the scripted model.
         forbidden_calls: Calls a careless agent might make: `--agent-fault extra-write` makes them.
             They are no verdict of their own; what they write shows in the final state.
+        spelled_fields: Keys of the database, of arguments and of results of tools whose values are
+            identifiers, to be said one character at a time. How often an agent does not is shown
+            with a call, see `docs/scoring.md`.
+        unspoken_fields: Keys whose values are internal identifiers, never to be said.
         reference_file: Name under which `save` writes the reference answer.
         general_prompt: Closing guidance of both personas.
     """
 
     domain: str = "default"
     success_signals: Sequence[SuccessSignal] | None = None
+    spelled_fields: Collection[str] = ()
+    unspoken_fields: Collection[str] = ()
 
     name: str
     noise_config: NoiseConfig | dict[str, Any] | None

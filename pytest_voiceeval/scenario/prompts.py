@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_voiceeval.scoring.identifiers import DIGITS
+
 GENERAL_PROMPT = (
     "This is a phone call, and everything you write is read aloud. "
     "Keep each reply short and speak in plain sentences. "
@@ -50,15 +52,8 @@ EXECUTION_HONESTY_GUIDELINE = (
 )
 """An agent may claim only what its tools did."""
 
-_DIGITS = dict(
-    zip(
-        "0123456789",
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
-        strict=True,
-    )
-)
 _MARKS = {"_": "underscore", "-": "dash", "@": "at", ".": "dot", "#": "hash", "*": "star"}
-_SPOKEN = {**_DIGITS, **_MARKS, "+": "plus", "/": "slash", ":": "colon"}
+_SPOKEN = {**DIGITS, **_MARKS, "+": "plus", "/": "slash", ":": "colon"}
 
 
 def spell_out(text: str) -> str:

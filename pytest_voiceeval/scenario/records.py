@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pytest_voiceeval.data.artifacts import load_records
 from pytest_voiceeval.data.errors import DataError
@@ -19,9 +21,7 @@ from pytest_voiceeval.scenario.model import Scenario
 from pytest_voiceeval.scenario.origins import Origin
 from pytest_voiceeval.scenario.registry import register_scenario_factory
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+_ID = re.compile(r"\w[\w.-]*")
 _KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
 
 
@@ -44,15 +44,16 @@ class Record:
 
     def error(self, problem: str) -> DataError:
         """An error that names file, line and record."""
-        return DataError(f"{self.fields.get('id')}: {problem}", path=self.path, line=self.line)
+        name = f"{self.fields['id']}: " if "id" in self.fields else ""
+        return DataError(f"{name}{problem}", path=self.path, line=self.line)
 
 
 class RecordScenario(Scenario):
     """A scenario that a record describes; a domain subclasses it for what its calls share.
 
-    A record has an `id`. It may have a `description`, a `dialogue` and `forbidden` calls in the
-    notation of `docs/authoring.md`, and a `note` for people. A subclass names the keys it reads
-    itself, and takes them from `self.record`.
+    A record has an `id` of letters, digits, `_`, `-` and `.`. It may have a `description`, a
+    `dialogue` and `forbidden` calls in the notation of `docs/authoring.md`, and a `note` for
+    people. A subclass names the keys it reads itself, and takes them from `self.record`.
 
     Attributes:
         KEYS: keys that every record must have, with the type of their values.
@@ -108,8 +109,9 @@ def register_records(scenario_class: type[RecordScenario], path: str | Path) -> 
         path: a YAML list of objects, a JSON list, or JSON Lines (`*.jsonl`).
 
     Raises:
-        DataError: the file cannot be read, or a record lacks a key, has an unknown one, or a value
-            of another type; the text names file and line.
+        DataError: the file cannot be read or has no records, or a record lacks a key, has an
+            unknown one, or a value of another type; the text names file and line.
+        TypeError: `KEYS` or `OPTIONAL` of the class do not name types.
         DuplicateScenario: two records have one id; the text names both lines.
         BadScenarioName: the name cannot be used.
     """
@@ -119,7 +121,11 @@ def register_records(scenario_class: type[RecordScenario], path: str | Path) -> 
     file = Path(path)
     # in a pack the pack's: a class that names another domain is then refused, not lost
     domain = pack_of_module(origin.module) or scenario_class.domain
-    for line, fields in load_records(file):
+    _check_keys(scenario_class)
+    records = load_records(file)
+    if not records:
+        raise DataError("has no records", path=file)
+    for line, fields in records:
         record = Record(file, line, fields)
         _check(record, scenario_class)
         make = partial(scenario_class, record)
@@ -140,6 +146,21 @@ def _check(record: Record, scenario_class: type[RecordScenario]) -> None:
             raise record.error(f"unknown key {key!r}; {hint}")
         if type(value) is not known[key]:
             raise record.error(f"{key!r} must be {_kind(known[key])}, got {value!r:.40}")
+    if not _ID.fullmatch(record["id"]):
+        raise record.error("an 'id' has letters, digits, '_', '-' and '.', such as 'one_soup'")
+    for line in record.fields.get("forbidden", ()):
+        if not isinstance(line, str):
+            raise record.error(f"'forbidden' must hold texts, each a call, got {line!r:.40}")
+
+
+def _check_keys(scenario_class: type[RecordScenario]) -> None:
+    for attribute in ("KEYS", "OPTIONAL"):
+        keys: Any = getattr(scenario_class, attribute)
+        if not isinstance(keys, Mapping) or not all(
+            isinstance(kind, type) for kind in keys.values()
+        ):
+            name = f"{scenario_class.__name__}.{attribute}"
+            raise TypeError(f"{name} must map keys to types, such as {{'wish': str}}, not {keys!r}")
 
 
 def _kind(wanted: type) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pytest_voiceeval.data.root import refuse_other_edition
 from pytest_voiceeval.packs import PackError, list_packs, load_pack, pack_of_module
 from pytest_voiceeval.scenario.entries import (
     BadScenarioName,
@@ -126,11 +127,15 @@ def domain_info(domain: str) -> DomainInfo | None:
 
     Raises:
         PackError: the domain's pack cannot be loaded.
+        DataError: the data are not of the edition that was asked for.
         Exception: what the pack raises when its data are not usable.
     """
     _load(domain)
     describe = _describers.get(domain)
-    return describe() if describe else None
+    info = describe() if describe else None
+    if info is not None:
+        refuse_other_edition(domain, info.edition, info.root)
+    return info
 
 
 def get_eval_scenario(name: str, **kwargs: Any) -> Scenario | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.data.artifacts import load_db_artifact
 from pytest_voiceeval.data.root import resolve_data_path
 from pytest_voiceeval.scenario.initialization import apply_initialization_actions
+from pytest_voiceeval.scenario.sync import apply_sync_delta, deltas_of, keeps_in_step
 from pytest_voiceeval.scoring.db_hash import get_dict_hash
 from pytest_voiceeval.tools.base import HANDED_IN, StandardSchemaTool, WriteScenarioTool
 from pytest_voiceeval.tools.registry import get_schema_tool_for_eval
@@ -32,11 +34,13 @@ class Step:
         call: the call.
         result: what the tool answered.
         wrote: whether it changed the database, as the hash sees it.
+        crash: what the tool raised that is no refusal, None if nothing.
     """
 
     call: ToolCall
     result: Mapping[str, Any]
     wrote: bool
+    crash: Exception | None = None
 
     @property
     def refused(self) -> bool:
@@ -50,15 +54,17 @@ class Replay:
 
     Attributes:
         db: the agent's database afterwards; None if the scenario has none.
-        actions: the records the write tools left.
+        actions: the records the write tools left; those of the caller's have the side `user`.
         steps: the calls with their results, in order.
         handed_in: the results that write tools handed in.
+        user_db: the caller's database afterwards; None if the caller has none.
     """
 
     db: dict[str, Any] | None
     actions: list[dict[str, Any]]
     steps: tuple[Step, ...]
     handed_in: tuple[Any, ...] = ()
+    user_db: dict[str, Any] | None = None
 
     @property
     def refused(self) -> tuple[Step, ...]:
@@ -88,20 +94,48 @@ def initial_state(scenario: Scenario, side: str = "agent") -> dict[str, Any]:
 
 
 def replay(scenario: Scenario, calls: Sequence[ToolCall]) -> Replay:
-    """Run calls with the scenario's own tools on its initial agent state.
+    """Run calls with the scenario's own tools on its initial state.
 
-    A call of a tool that the agent does not have is answered as a bot would answer it; so is any
-    call that fails. Nothing of the scenario is changed.
+    A call of a tool that neither the agent nor the caller has is answered as a bot would answer it;
+    so is any call that fails. The caller's tools work on the caller's state; where the scenario
+    keeps both in step, that is done after every call. Nothing of the scenario is changed.
 
     Raises:
         ReplayError: the initial state cannot be set up.
-        UnknownToolError: the scenario gives its agent a tool that does not exist.
+        SyncError: the scenario cannot say how to keep the databases in step.
+        UnknownToolError: the scenario names a tool that does not exist.
     """
     state = initial_state(scenario)
     tools = agent_tools(scenario, state)
-    steps = tuple(_step(call, tools, state) for call in calls)
-    handed_in = tuple(state.get(HANDED_IN, ()))
-    return Replay(state.get("db"), state.get("actions", []), steps, handed_in)
+    user: dict[str, Any] = {}
+    user_tools = caller_tools(scenario, user)
+    synced = keeps_in_step(scenario)
+    if user_tools or synced or scenario.expected_user_db is not None:
+        user |= initial_state(scenario, "user")
+    steps = []
+    for call in (None, *calls):
+        if call is not None:
+            of_user = call.name in user_tools and call.name not in tools
+            steps.append(make_call(call, *((user_tools, user) if of_user else (tools, state))))
+        if synced:
+            _put_in_step(scenario, {"agent": state.get("db"), "user": user.get("db")})
+    of_caller = [{**record, "side": "user"} for record in user.get("actions", ())]
+    return Replay(
+        db=state.get("db"),
+        actions=[*state.get("actions", ()), *of_caller],
+        steps=tuple(steps),
+        handed_in=tuple(state.get(HANDED_IN, ())),
+        user_db=user.get("db"),
+    )
+
+
+def _put_in_step(scenario: Scenario, databases: Mapping[str, dict[str, Any] | None]) -> None:
+    deltas = deltas_of(scenario, databases["agent"], databases["user"])
+    for side, delta in deltas.items():
+        database = databases[side]
+        if database is None:
+            raise ReplayError(f"{scenario.name}: sync_state tells the {side}, who has no database")
+        apply_sync_delta(scenario.domain, delta, database)
 
 
 def agent_tools(scenario: Scenario, state: dict[str, Any]) -> dict[str, StandardSchemaTool]:
@@ -110,7 +144,23 @@ def agent_tools(scenario: Scenario, state: dict[str, Any]) -> dict[str, Standard
     Raises:
         UnknownToolError: the scenario names a tool that does not exist.
     """
-    wanted: dict[str, dict[str, Any]] = json.loads(scenario.get_agent_tools())
+    return _tools(scenario, scenario.get_agent_tools(), state)
+
+
+def caller_tools(scenario: Scenario, state: dict[str, Any]) -> dict[str, StandardSchemaTool]:
+    """Build the caller's tools on a shared state, by function name; most callers have none.
+
+    Raises:
+        UnknownToolError: the scenario names a tool that does not exist.
+    """
+    named = "{}"
+    with suppress(NotImplementedError):  # a scenario of which only the agent's half is written
+        named = scenario.get_user_tools()
+    return _tools(scenario, named, state)
+
+
+def _tools(scenario: Scenario, named: str, state: dict[str, Any]) -> dict[str, StandardSchemaTool]:
+    wanted: dict[str, dict[str, Any]] = json.loads(named or "{}")
     tools = [
         get_schema_tool_for_eval(name, domain=scenario.domain, shared_state=state, **arguments)
         for name, arguments in wanted.items()
@@ -130,15 +180,19 @@ def _as_sent(scenario: Scenario, side: str) -> dict[str, Any]:
     return sent
 
 
-def _step(call: ToolCall, tools: Mapping[str, StandardSchemaTool], state: dict[str, Any]) -> Step:
+def make_call(
+    call: ToolCall, tools: Mapping[str, StandardSchemaTool], state: dict[str, Any]
+) -> Step:
+    """Make one call with tools that were built on `state`, as a bot would."""
     tool = tools.get(call.name)
     if tool is None:
         return Step(call, _unknown_tool(call.name, tools), wrote=False)
     if not isinstance(tool, WriteScenarioTool):
-        return Step(call, tool.invoke(**call.arguments), wrote=False)
+        result = tool.invoke(**call.arguments)
+        return Step(call, result, wrote=False, crash=tool.crash)
     before = _hash_of(state)
     result = tool.invoke(**call.arguments)
-    return Step(call, result, wrote=_hash_of(state) != before)
+    return Step(call, result, wrote=_hash_of(state) != before, crash=tool.crash)
 
 
 def _unknown_tool(name: str, tools: Mapping[str, StandardSchemaTool]) -> dict[str, Any]:

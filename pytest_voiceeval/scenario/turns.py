@@ -28,8 +28,9 @@ class ToolCall:
 class DialogueTurn:
     """What one side does before the other has its turn.
 
-    An agent makes its calls one after another and then speaks; in the last turn it speaks first,
-    because the call that ends the conversation is the last thing it can do.
+    It makes its calls one after another and then speaks; in the last turn the agent speaks first,
+    because the call that ends the conversation is the last thing it can do. Most callers have no
+    tools, so that only the agent's turns hold calls.
     """
 
     role: Literal["agent", "user"]
@@ -51,8 +52,8 @@ def check_dialogue(dialogue: Dialogue, where: str) -> None:
         expected = "agent" if number % 2 else "user"
         if turn.role != expected:
             _fail(f"{where}, turn {number}", f"is the {expected}'s, not the {turn.role}'s")
-        if turn.role == "user" and turn.calls:
-            _fail(f"{where}, turn {number}", "only the agent's turns may hold calls")
+        if turn.role == "user" and turn.calls and not turn.text.strip():
+            _fail(f"{where}, turn {number}", "the caller must also say something")
     if len(dialogue) % 2 == 0:
         _fail(where, "the agent must have the last turn, in which it ends the call")
     _check_ending(dialogue, where)

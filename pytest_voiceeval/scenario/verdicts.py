@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.scoring.assertions import evaluate_db_state_assertion
 from pytest_voiceeval.scoring.db_hash import get_dict_hash
@@ -43,31 +43,47 @@ class ReplayVerdict:
         return all(verdicts) if verdicts else None
 
     def _verdicts(self, outcome: Replay) -> Iterator[bool]:
-        if SuccessSignal.DB_STATE_MATCH in self.signals and self._expected_hash is not None:
-            yield outcome.db is not None and get_dict_hash(outcome.db) == self._expected_hash
+        if SuccessSignal.DB_STATE_MATCH in self.signals:
+            found = (outcome.db, outcome.user_db)
+            for expected, database in zip(self._expected_hashes, found, strict=True):
+                if expected is not None:
+                    yield database is not None and get_dict_hash(database) == expected
         if SuccessSignal.ACTION_MATCH in self.signals and self.scenario.reference_answer:
             yield self._matches(outcome)
         if SuccessSignal.DB_STATE_ASSERTION in self.signals:
             for assertion in self.scenario.db_state_assertions or ():
-                if assertion.get("side") == "agent":
+                if assertion.get("side") == "agent" or outcome.user_db is not None:
                     verdict = evaluate_db_state_assertion(
-                        self.scenario.domain, assertion, outcome.db, None
+                        self.scenario.domain, assertion, outcome.db, outcome.user_db
                     )
                     yield bool(verdict["passed"])
 
     @cached_property
-    def _expected_hash(self) -> str | None:
-        expected = self.scenario.expected_scenario_db
-        return None if expected is None else get_dict_hash(expected)
+    def _expected_hashes(self) -> tuple[str | None, str | None]:
+        """Of the agent's database and of the caller's; None for one that is not compared."""
+        agent, user = self.scenario.expected_scenario_db, self.scenario.expected_user_db
+        return _hash_of(agent), _hash_of(user)
+
+    @property
+    def reference(self) -> Any:
+        """The reference answer; a plain text stands for a message."""
+        reference = self.scenario.reference_answer
+        return {"message": reference} if isinstance(reference, str) else reference
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """How the scenario wants its reference answer compared."""
+        return {
+            "ignore_capitalization": self.scenario.ignore_capitalization,
+            "ignore_punctuation": self.scenario.ignore_punctuation,
+            "clean_text": self.scenario.clean_text,
+            "disallow_extra_items": self.scenario.disallow_extra_items,
+        }
 
     def _matches(self, outcome: Replay) -> bool:
-        scenario, reference = self.scenario, self.scenario.reference_answer
         found = delivered(outcome.actions, outcome.handed_in)
-        return bool(found) and match_payloads(
-            {"message": reference} if isinstance(reference, str) else reference,
-            found,
-            ignore_capitalization=scenario.ignore_capitalization,
-            ignore_punctuation=scenario.ignore_punctuation,
-            clean_text=scenario.clean_text,
-            disallow_extra_items=scenario.disallow_extra_items,
-        )
+        return bool(found) and match_payloads(self.reference, found, **self.flags)
+
+
+def _hash_of(expected: Any) -> str | None:
+    return None if expected is None else get_dict_hash(expected)

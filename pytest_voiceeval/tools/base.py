@@ -27,6 +27,7 @@ from pytest_voiceeval.tools.answers import (
     require_json,
 )
 from pytest_voiceeval.tools.naming import function_name_of
+from pytest_voiceeval.tools.schemas import place_of, unusable
 from pytest_voiceeval.tools.writes import Fingerprints, changed_records, fingerprint_records
 
 logger = logging.getLogger(__name__)
@@ -103,6 +104,8 @@ class StandardSchemaTool(ABC):
     description: str
     ends_call: ClassVar[bool] = False
     """Whether success ends the call: a bot then has nothing more to ask its model."""
+    crash: Exception | None = None
+    """What nobody foresaw in the last `invoke`, for who wants to know where it was raised."""
 
     def __init__(self, description: str | None = None, name: str | None = None) -> None:
         cls = type(self)
@@ -126,10 +129,15 @@ class StandardSchemaTool(ABC):
 
     @property
     def schema(self) -> ToolSchema:
-        """The tool as the model sees it."""
-        return ToolSchema(
-            self.name, self.description, dict(self.properties), tuple(self.required_properties)
-        )
+        """The tool as the model sees it.
+
+        Raises:
+            ValueError: No model could be given it; the text names the class, file and line.
+        """
+        properties, required = self.properties, self.required_properties
+        if problem := unusable(properties, required):
+            raise ValueError(f"{place_of(type(self))}: {problem}")
+        return ToolSchema(self.name, self.description, dict(properties), tuple(required))
 
     @abstractmethod
     def _execute(self, *args: Any, **arguments: Any) -> Any:
@@ -146,12 +154,14 @@ class StandardSchemaTool(ABC):
         Returns:
             What `_execute` returned, or an error answer. Never raises.
         """
+        self.crash = None
         try:
             result = self._execute(**arguments)
             if inspect.isawaitable(result):
                 result = _run_to_end(result)
             answer: dict[str, Any] = require_json(result)
         except Exception as error:  # noqa: BLE001 - never raising is the contract
+            self.crash = None if isinstance(error, ToolError) else error
             return self._answer_for(error)
         return answer
 

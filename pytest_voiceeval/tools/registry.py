@@ -123,7 +123,8 @@ def _register(tool_class: T, domain: str) -> T:
         if key == taken or function_name == function_name_of(other):
             raise ValueError(
                 f"Tool name collision in domain {domain!r}: {_origin(tool_class)} and "
-                f"{_origin(other)} are both {key if key == taken else function_name!r}; "
+                f"{_origin(other)} are both {key if key == taken else function_name!r}"
+                f"{_same_class_twice(tool_class, other)}; "
                 "rename one or register it in another domain"
             )
     ALL_SCHEMA_TOOLS_FOR_EVAL[domain] = {**tools, key: tool_class}
@@ -139,6 +140,19 @@ def _tools_of(domain: str) -> dict[str, ToolClass]:
 
 def _is_leftover(tool_class: ToolClass) -> bool:
     return sys.modules.get(tool_class.__module__) is not _homes[tool_class]
+
+
+def _same_class_twice(tool_class: type, other: type) -> str:
+    """Where both were defined, if their names do not tell."""
+    if _origin(tool_class) != _origin(other):
+        return ""
+    lines = sorted({_line_of(tool_class), _line_of(other)} - {0})
+    return f" (lines {' and '.join(map(str, lines))})" if lines else ""
+
+
+def _line_of(tool_class: type) -> int:
+    code = getattr(vars(tool_class).get("_execute"), "__code__", None)
+    return getattr(code, "co_firstlineno", 0)
 
 
 def _origin(tool_class: type) -> str:

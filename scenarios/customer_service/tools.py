@@ -8,6 +8,7 @@ agent which asks twice does not act twice.
 from __future__ import annotations
 
 import copy
+import datetime
 import re
 from decimal import Decimal
 from typing import Any
@@ -44,7 +45,7 @@ ORDER = {"order_id": text("Number of the order, such as N-10000.")}
 
 def find_account(state: dict[str, Any], account_id: str) -> dict[str, Any]:
     """The account of this number."""
-    account: dict[str, Any] | None = state["db"]["accounts"].get(account_id)
+    account: dict[str, Any] | None = state["db"]["accounts"].get(str(account_id))
     if account is None:
         raise ToolError("not_found", f"There is no account {account_id}")
     return account
@@ -52,7 +53,7 @@ def find_account(state: dict[str, Any], account_id: str) -> dict[str, Any]:
 
 def find_order(state: dict[str, Any], account_id: str, order_id: str) -> dict[str, Any]:
     """The order of this number, if it belongs to the account."""
-    order: dict[str, Any] | None = find_account(state, account_id)["orders"].get(order_id)
+    order: dict[str, Any] | None = find_account(state, account_id)["orders"].get(str(order_id))
     if order is None:
         raise ToolError("not_found", f"Account {account_id} has no order {order_id}")
     return order
@@ -112,13 +113,15 @@ class ProcessRefundTool(AccountTool):
         account, money = find_account(self.shared_state, account_id), read_money(amount)
         if money <= 0:
             raise ToolError("invalid_amount", f"{amount} is not more than nothing")
+        day = read_date(date)
         charge = {"description": f"Refund - {description}", "amount": write_money(-money)}
-        account["recent_charges"].append({**charge, "date": date})
+        account["recent_charges"].append({**charge, "date": day})
         account["balance"] = write_money(read_money(account["balance"]) - money)
         return self.record(
             account_id=account_id,
             amount=write_money(money),
             description=description,
+            date=day,
             balance=account["balance"],
         )
 
@@ -154,7 +157,7 @@ class ChangePlanTool(AccountTool):
             find_account(self.shared_state, account_id),
             self.shared_state["db"]["plans"],
         )
-        if new_plan not in plans:
+        if str(new_plan) not in plans:
             offered = ", ".join(f"{name} for {rate} a month" for name, rate in plans.items())
             raise ToolError("not_found", f"There is no plan {new_plan}: {offered}")
         if account["plan"] == new_plan:
@@ -239,6 +242,16 @@ def read_money(amount: str) -> Decimal:
     if found is None:
         raise ToolError("invalid_amount", f"{amount} is not an amount such as $9.05")
     return Decimal(f"{found[1]}{found[2].replace(',', '')}{found[3] or ''}")
+
+
+def read_date(date: str) -> str:
+    """Read `2026-03-12`, a day that exists."""
+    try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", str(date), re.ASCII):
+            return datetime.date.fromisoformat(str(date)).isoformat()
+    except ValueError:
+        pass
+    raise ToolError("invalid_date", f"{date} is not a day such as 2026-03-12")
 
 
 def write_money(amount: Decimal) -> str:

@@ -1,7 +1,8 @@
 """Airline reservations by phone, scored by the final database.
 
-The records come from the edition in use: ours by default, or any copy of the public eva_airline
-benchmark that `EVAL_DATA_ROOT` names. To add a scenario, subclass `EvaAirlineBaseScenario`.
+The records come from the edition in use: ours by default, the public benchmark's own with
+`--edition upstream`, or any copy that `EVAL_DATA_ROOT` names. To add a scenario, subclass
+`EvaAirlineBaseScenario`.
 """
 
 from __future__ import annotations

@@ -53,6 +53,30 @@ AGENT_TOOLS = (
 )
 """What every agent of this domain can do, whatever the policy file declares."""
 
+SPELLED = frozenset(
+    {
+        "confirmation_number",
+        "flight_number",
+        "origin",
+        "destination",
+        "gate",
+        "seat",
+        "seat_assigned",
+        "ticket_number",
+        "passenger_id",
+        "passenger_ids",
+        "email",
+        "credit_code",
+        "voucher_code",
+        "refund_id",
+        "transfer_id",
+    }
+)
+"""What holds identifiers that an agent spells, airports and seats included."""
+
+UNSPOKEN = frozenset({"journey_id", "new_journey_id", "old_journey_id"})
+"""What holds ids that are not for callers."""
+
 JOURNEY_ID_RULE = (
     "Journey ids, such as those beginning with FL and an underscore, are internal: never read one "
     "aloud. Refer to a flight by its flight number and its date."
@@ -75,6 +99,8 @@ class EvaAirlineBaseScenario(Scenario):
     domain = DOMAIN
     success_signals = (SuccessSignal.DB_STATE_MATCH, SuccessSignal.CLEAN_EXIT)
     max_duration = MAX_DURATION
+    spelled_fields = SPELLED
+    unspoken_fields = UNSPOKEN
     eva_id: str
 
     @cached_property

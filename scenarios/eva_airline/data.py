@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval import (
     DataError,
     MissingData,
+    data_root_of,
     fingerprint,
-    get_eval_data_root,
     load_db_artifact,
     load_yaml,
     read_text,
@@ -84,7 +84,7 @@ def find_layout() -> Layout:
     Raises:
         MissingData: neither is there; the text names both places.
     """
-    root = get_eval_data_root()
+    root = data_root_of("eva_airline")
     layouts = _layouts(root)
     for layout in layouts:
         if layout.dataset.is_file():

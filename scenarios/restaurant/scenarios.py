@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pytest_voiceeval import (
     END_CONVERSATION_GUIDELINE,
     EXECUTION_HONESTY_GUIDELINE,
     Actions,
+    DataError,
     Persona,
     RecordScenario,
     Resources,
@@ -27,6 +29,19 @@ from pytest_voiceeval import (
 
 FOLDER = Path(__file__).parent
 RESTAURANTS = load_db_artifact(FOLDER / "restaurants.json")
+
+
+def check_prices(menu: dict[str, Any], path: Path) -> None:
+    """Refuse a price that would not stay exact, before anybody orders."""
+    for name, item in menu.items():
+        price = item.get("price")
+        if not (isinstance(price, str) and re.fullmatch(r"\d{1,6}\.\d\d", price, re.ASCII)):
+            problem = f'the price of {name} is a text such as "6.40", not {price!r}'
+            raise DataError(problem, path=path)
+
+
+for restaurant in RESTAURANTS.values():
+    check_prices(restaurant["menu"], FOLDER / "restaurants.json")
 
 
 class RestaurantScenario(RecordScenario):
@@ -114,9 +129,11 @@ class OrderScenario(RestaurantScenario):
             "total_price": str(total),
         }
 
-    def _line(self, name: str, quantity: int) -> dict[str, str]:
+    def _line(self, name: str, quantity: object) -> dict[str, str]:
         if name not in self.place["menu"]:
             raise self.record.error(f"{name!r} is not on the menu")
+        if type(quantity) is not int or quantity < 1:
+            raise self.record.error(f"how many of {name!r} is a whole number, not {quantity!r}")
         price = self.place["menu"][name]["price"]
         return {"name": name, "unit_price": price, "quantity": str(quantity)}
 

@@ -91,12 +91,15 @@ def add_up(items: list[Any], menu: dict[str, Any]) -> dict[str, int]:
         raise ToolError("nothing_ordered", "The order has no items")
     found: dict[str, int] = {}
     for item in items:
-        name = next((n for n in menu if n.casefold() == item["name"].strip().casefold()), None)
+        if not isinstance(item, dict):
+            raise ToolError("invalid_item", f"{item} has no name, unit_price and quantity")
+        wanted = str(item.get("name")).strip()
+        name = next((n for n in menu if n.casefold() == wanted.casefold()), None)
         if name is None:
-            raise ToolError("not_on_menu", f"{item['name']} is not on the menu: {', '.join(menu)}")
-        if read_price(item["unit_price"]) != Decimal(menu[name]["price"]):
+            raise ToolError("not_on_menu", f"{wanted} is not on the menu: {', '.join(menu)}")
+        if read_price(item.get("unit_price")) != Decimal(menu[name]["price"]):
             raise ToolError("wrong_price", f"{name} costs {menu[name]['price']}")
-        found[name] = found.get(name, 0) + read_count(item["quantity"])
+        found[name] = found.get(name, 0) + read_count(item.get("quantity"))
     return found
 
 
@@ -111,7 +114,7 @@ class WaitListTool(WriteScenarioTool):
 
     def party(self, name: str) -> dict[str, Any] | None:
         """The party of this name."""
-        wanted = name.strip().casefold()
+        wanted = str(name).strip().casefold()
         return next((one for one in self.waitlist if one["name"].casefold() == wanted), None)
 
     def changed(self, message: str) -> dict[str, Any]:
@@ -169,7 +172,7 @@ class GetWaitlistTool(ReadScenarioTool):
 
 def read_price(value: object) -> Decimal:
     """Read dollars and cents exactly; a float could not hold most of them."""
-    found = re.fullmatch(r"\$?(\d{1,6}(\.\d{1,2})?)", str(value).strip())
+    found = re.fullmatch(r"\$?(\d{1,6}(\.\d{1,2})?)", str(value).strip(), re.ASCII)
     if found is None:
         raise ToolError("invalid_price", f"{value} is not a price such as 8.05")
     return Decimal(found[1])

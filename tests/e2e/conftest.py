@@ -1,5 +1,5 @@
 """The helpers of the integration tests serve here too."""
 
-from tests.integration.conftest import results, run
+from tests.integration.conftest import bytecode, results, run
 
-__all__ = ["results", "run"]
+__all__ = ["bytecode", "results", "run"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml  # noqa: F401 - its C half keeps the classes that it was first imported with
 
 import pytest_voiceeval
 from tests.integration.conftest import Run
@@ -18,7 +19,8 @@ for _name in pytest_voiceeval.__all__:
 def look(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run `pytest --collect-only` with warnings as errors."""
     monkeypatch.setenv("COLUMNS", "80")
-    for variable in ("EVAL_DATA_ROOT", "CI", "BUILD_NUMBER"):  # pytest writes more where it sees CI
+    # pytest writes more where it sees CI
+    for variable in ("EVAL_DATA_ROOT", "VOICEEVAL_EDITION", "CI", "BUILD_NUMBER"):
         monkeypatch.delenv(variable, raising=False)
 
     def look(*arguments: str | Path) -> pytest.RunResult:

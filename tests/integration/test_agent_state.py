@@ -116,6 +116,61 @@ def test_what_the_probe_does_wrong_is_not_the_agent_s_fault(
     assert "stock / apple / count: 3 → 4" in result.stdout.str()
 
 
+DECIDING = """\
+import pytest
+
+class Probe:
+    def prepare(self, scenario, session_id):
+        if scenario.short_name == "pears":
+            pytest.skip("no pears in winter")
+
+    def __call__(self, scenario, session_id):
+        if scenario.short_name == "plums":
+            pytest.fail("two plums went missing")
+        if scenario.short_name == "figs":
+            pytest.skip("the figs are not ripe")
+        assert scenario.short_name == "apples", "no such fruit"
+
+@pytest.fixture(scope="session")
+def agent_state():
+    return Probe()
+"""
+
+
+def test_the_probe_may_decide_the_test_and_no_call_is_lost(
+    pytester: pytest.Pytester, run: Run, results: Results, shop: PlainShop
+) -> None:
+    pytester.makeconftest(DECIDING)
+    shop.tenants["all"] = {"stock": {"apple": {"count": 5}}}
+    with shop.agent() as url:
+        result = run("--domain", "shop", "--agent-url", url + "/all", "-rs", "--junitxml=j.xml")
+    result.assert_outcomes(failed=1, skipped=2, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*FAILURES*",
+            "agent_state_verdict: agent_state (conftest.py:8): two plums went missing",
+            "ended: exit after 3 agent turns, *",
+            "SKIPPED * no pears in winter",
+            "SKIPPED * the figs are not ripe",
+        ]
+    )
+    result.stdout.fnmatch_lines(
+        ["agent_state_failed: agent_state (conftest.py:8) raised AssertionError", "*no such fruit*"]
+    )
+    lines = {line["nodeid"]: line for line in results()}
+    assert {nodeid: line["outcome"] for nodeid, line in lines.items()} == {
+        "shop::plums": "failed",
+        "shop::figs": "skipped",
+        "shop::dates": "error",
+    }
+    assert lines["shop::figs"]["reasons"] == ["agent_state (conftest.py:8): the figs are not ripe"]
+    assert all(line["reported"] and line["agent_turns"] == 3 for line in lines.values())
+    assert (pytester.path / "out" / "shop__plums" / "transcript.json").is_file()
+    assert not (pytester.path / "out" / "shop__pears").exists()
+    junit = (pytester.path / "j.xml").read_text(encoding="utf-8")
+    assert 'errors="1" failures="1" skipped="2"' in junit
+
+
 def test_the_stock_agent_has_no_state_of_its_own(pytester: pytest.Pytester, run: Run) -> None:
     write_pack(pytester.path, ["pears"])
     pytester.makeconftest(BROKEN)

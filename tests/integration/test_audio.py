@@ -67,7 +67,11 @@ def test_who_cannot_speak_with_whom_is_said_before_anything_is_started(
     assert results()[0]["error"]["code"] == "caller_failed"
 
 
-GIVEN = {option.flag: option.default for option in audio_options.OPTIONS} | {"--caller-url": None}
+GIVEN = {option.flag: option.default for option in audio_options.OPTIONS} | {
+    "--user-url": None,
+    "--user-cmd": None,
+}
+VOICE = {"--modality": "audio", "--caller-voice": "v.yaml"}
 
 
 def test_settings_of_the_options(tmp_path: Any) -> None:
@@ -76,6 +80,8 @@ def test_settings_of_the_options(tmp_path: Any) -> None:
     settings = audio_options.read(given, tmp_path)
     assert settings.on
     assert settings.budgets == {"max_latency_p50": 800.0, "max_first_audio": 1000.0}
+    (tmp_path / "v.yaml").write_text("tts: {type: espeak}\n")
+    assert audio_options.read(GIVEN | VOICE, tmp_path).caller_voice == tmp_path / "v.yaml"
     budgets = settings.with_budgets({"max_latency_p50": 1.0}).budgets
     assert budgets == {"max_latency_p50": 1.0, "max_first_audio": 1000.0}
 
@@ -88,7 +94,12 @@ def test_settings_of_the_options(tmp_path: Any) -> None:
         ({"--speech-level": 0.0}, "--speech-level must be -90 to below 0 dBFS, not 0"),
         ({"--max-latency-p95": 0.0}, "--max-latency-p95 must be a positive number"),
         ({"--max-first-audio": float("inf")}, "--max-first-audio must be a positive number"),
-        ({"--modality": "audio", "--caller-url": "http://x/v1"}, "--caller-url writes text"),
+        ({"--caller-voice": "v.yaml"}, "--caller-voice is about calls with sound: give --modality"),
+        (
+            {**VOICE, "--user-url": ["ws://x"]},
+            "--caller-voice is about the built-in caller, --user",
+        ),
+        (VOICE, "--caller-voice: there is no file v.yaml"),
     ],
     ids=str,
 )

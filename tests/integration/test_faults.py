@@ -9,7 +9,8 @@ import pytest
 
 from pytest_voiceeval.bots.faults import FAULTS
 from pytest_voiceeval.plugin import options
-from tests.integration.conftest import Run
+from pytest_voiceeval.scenario.registry import get_eval_scenario, list_eval_scenarios
+from tests.integration.conftest import FIFTY, SEEDS, Run
 
 ITEM = "eva_airline::cancellation_refund"
 Results = Callable[[], list[dict[str, Any]]]
@@ -95,6 +96,7 @@ def test_fault(run: Run, results: Results, fault: str) -> None:
     result.stdout.fnmatch_lines(
         [*SAYS[fault], "transcript*", "artifacts: out/*", f"rerun: *{ITEM}*"]
     )
+    fits_one_screen(result.outlines)
     [line] = results()
     assert line["outcome"] == outcome
     if outcome == "failed":
@@ -110,19 +112,33 @@ def test_a_fault_that_makes_no_difference_skips_with_its_reason(run: Run) -> Non
 
 
 def test_a_bot_that_dies_is_one_outcome_and_the_run_goes_on(run: Run, results: Results) -> None:
-    run("--domain", "eva_airline", "--agent-fault", "crashes").assert_outcomes(failed=5)
+    run(*SEEDS[:3], "--agent-fault", "crashes").assert_outcomes(failed=3)
     assert {line["end_reason"] for line in results()} == {"agent_gone"}
 
 
-def test_failure_text_fits_eighty_columns_and_one_screen(run: Run) -> None:
-    result = run("--domain", "eva_airline", "--agent-fault", "missing-call")
-    text = result.outlines
-    start = text.index(
-        "=================================== FAILURES ==================================="
-    )
-    end = next(i for i, line in enumerate(text) if line.startswith("voiceeval: results"))
-    assert max(map(len, text[start:end])) <= 80
-    heads = [i for i, line in enumerate(text) if line.startswith("database differs in ")]
-    ends = [i for i, line in enumerate(text) if line.startswith("transcript")]
-    assert len(heads) == len(ends) == 4
-    assert all(end - head <= 25 for head, end in zip(heads, ends, strict=True))
+def test_who_does_nothing_passes_where_nothing_may_change_and_nowhere_else(
+    run: Run, results: Results
+) -> None:
+    """All fifty, without the limit of turns, which makes the others red as well."""
+    nothing = ("--agent-fault", "do-nothing", "--min-agent-turns", "0")
+    result = run("--domain", "eva_airline", *nothing)
+    names = [name for name in list_eval_scenarios() if name.startswith("eva_airline__")]
+    refusals = {name for name in names if get_eval_scenario(name).record["refusal"]}
+    assert 0 < len(refusals) < len(names) == FIFTY
+    result.assert_outcomes(passed=len(refusals), failed=FIFTY - len(refusals))
+    lines = results()
+    assert {line["scenario"] for line in lines if line["outcome"] == "passed"} == refusals
+    wrong = [line for line in lines if line["outcome"] == "failed"]
+    assert all({"db_state_match", "is_action_match"} & {*line["reasons"]} for line in wrong)
+    fits_one_screen(result.outlines)
+
+
+def fits_one_screen(lines: list[str]) -> None:
+    """No failure is wider than 80 columns, and what went wrong takes 30 lines at most."""
+    start = next(n for n, line in enumerate(lines) if line.strip("= ") in {"FAILURES", "ERRORS"})
+    end = next(n for n, line in enumerate(lines) if line.startswith("voiceeval: results"))
+    assert max(map(len, lines[start:end])) <= 80
+    heads = [n for n, line in enumerate(lines) if line.startswith("_____")]
+    tails = [n for n, line in enumerate(lines) if line.startswith("transcript")]
+    assert len(heads) == len(tails) > 0
+    assert all(tail - head <= 30 for head, tail in zip(heads, tails, strict=True))

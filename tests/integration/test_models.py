@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,7 @@ def test_models_on_both_sides(
     )
     caller = ["--caller-url", players["user"], "--caller-model", "scripted"]
     options = [*as_agent(players["agent"], "--agent-seed", "7"), *caller]
-    report = ["--price-table", "own.toml", "--junitxml", "junit.xml"]
+    report = ["--price-table", "own.toml", "--junitxml", "junit.xml", "--agent-rpm", "600"]
     result = run(ITEM, *options, *report, "--voice-offline")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
@@ -46,6 +47,9 @@ def test_models_on_both_sides(
         ]
     )
     [line] = results()
+    rate = json.loads((pytester.path / "out" / ".shared" / "agent-rate.json").read_text())
+    assert sum(asked for _, asked in rate["asked"]) == line["model_runs"]
+    assert rate["held"] == {}
     assert line["models"] == {"agent": "scripted", "user": "scripted"}
     for side in ("agent", "user"):
         tokens = line["tokens"][side]

@@ -121,6 +121,51 @@ BROKEN = {
         ("orders.yaml", "id: second_thoughts", "id: one_soup"),
         "two scenarios are named 'bistro__one_soup': *orders.yaml:1 and *orders.yaml:*",
     ),
+    "a price as a number": (
+        ("menu.json", '"Onion Soup": {"price": "6.40"}', '"Onion Soup": {"price": 6.40}'),
+        'menu.json: the price of Onion Soup is a text such as "6.40", not 6.4',
+    ),
+    "how many in words": (
+        ("orders.yaml", "order: {Onion Soup: 1}", "order: {Onion Soup: one}"),
+        "one_soup: *orders.yaml:1: one_soup: how many of 'Onion Soup' is a whole number, not 'one'",
+    ),
+    "tabs": (
+        ("orders.yaml", "  phone: 555-0142", "\tphone: 555-0142"),
+        "*orders.yaml:4: is not YAML: found a tab character that violates indentation",
+    ),
+    "no such type in JSON Schema": (
+        ("tools.py", '{"type": "string", "desc', '{"type": "text", "desc'),
+        "PlaceOrderTool (*tools.py:*): customer_name has the type 'text'; JSON Schema knows string*",
+    ),
+    "schema that is no JSON": (
+        ("tools.py", '"required": ["name", "unit_price", "quantity"]', '"required": {"name"}'),
+        "*PlaceOrderTool (*tools.py:*): properties are not JSON: Object of type set is not JSON*",
+    ),
+    "one name in place of a list": (
+        ("tools.py", '["items", "customer_name", "total_price"]', '"items"'),
+        "*PlaceOrderTool (*tools.py:*): required_properties must be a list of names, not 'items'",
+    ),
+    "tool that crashes": (
+        (
+            "tools.py",
+            '        db = self.shared_state["db"]',
+            '        db = self.shared_state["bd"]',
+        ),
+        "one_soup: get_menu() crashes: KeyError: 'bd' (*tools.py:*)",
+    ),
+    "prompt that crashes": (
+        ("scenarios.py", 'self.record["wish"]', 'self.record["wich"]'),
+        "one_soup: KeyError: 'wich' (*scenarios.py:*)",
+    ),
+    "end that is never reached": (
+        ("orders.yaml", "order: {Onion Soup: 1}", "order: {Onion Soup: 2}"),
+        'one_soup: the dialogue*do not lead to the expected end: items.0.quantity is to be "2", '
+        'not "1"; total_price is to be "12.80", not "6.40"',
+    ),
+    "nothing in the file": (
+        ("orders.yaml", None, ""),
+        "*(*scenarios.py:*): DataError: *orders.yaml: has no records",
+    ),
     "an item that is not on the menu": (
         ("orders.yaml", "order: {Onion Soup: 1}", "order: {Union Soup: 1}"),
         "one_soup: *orders.yaml:1: one_soup: 'Union Soup' is not on the menu",
@@ -148,6 +193,7 @@ def broken(bistro: Path, variant: str) -> str:
     """Break one file of the project; the message that is expected."""
     (file, right, wrong), message = BROKEN[variant]
     text = (bistro / file).read_text(encoding="utf-8")
+    right = text if right is None else right
     assert right in text
     (bistro / file).write_text(text.replace(right, wrong, 1), encoding="utf-8")
     return message
@@ -171,12 +217,15 @@ def test_data_check_says_what_is_wrong(bistro: Path, variant: str) -> None:
         ("number for a text", pytest.ExitCode.USAGE_ERROR),
         ("misspelled call", pytest.ExitCode.TESTS_FAILED),
         ("tool that does not exist", pytest.ExitCode.TESTS_FAILED),
+        ("prompt that crashes", pytest.ExitCode.TESTS_FAILED),
     ],
 )
 def test_a_run_says_what_is_wrong(
     bistro: Path, run: Run, variant: str, ending: pytest.ExitCode
 ) -> None:
     message = broken(bistro, variant).removeprefix("one_soup: ")
+    if variant == "prompt that crashes":
+        message = "cannot be used (*scenarios.py:*): KeyError: 'wich'"
     result = run("--domain", "bistro")
     assert result.ret == ending
     text = " ".join("\n".join([*result.outlines, *result.errlines]).split())

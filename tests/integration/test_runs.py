@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.conftest import Run
+from tests.integration.conftest import SEEDS, Run
 from tests.integration.packs import write_pack
 
 Results = Callable[[], list[dict[str, Any]]]
@@ -18,21 +18,20 @@ Results = Callable[[], list[dict[str, Any]]]
 @pytest.mark.parametrize(
     "extra",
     [
-        pytest.param([], id="alone"),
-        pytest.param(["-n", "2"], id="two workers"),
         pytest.param(["-n", "2", "--dist", "worksteal"], id="worksteal"),
         pytest.param(["-p", "no:xdist"], id="no xdist"),
         pytest.param(["-p", "no:cacheprovider", "--strict-markers"], id="no cache"),
     ],
 )
 def test_a_fresh_install_is_green(run: Run, results: Results, extra: list[str]) -> None:
-    result = run("--domain", "eva_airline", *extra)
+    """Alone and with two workers it is so, too: test_summary.py."""
+    result = run(*SEEDS, *extra)
     result.assert_outcomes(passed=5)
     result.stdout.fnmatch_lines(["voiceeval: results in out"])
     # a call whose item another worker steals has run here, too
     lines = [line for line in results() if line["reported"]]
     assert sorted(line["outcome"] for line in lines) == ["passed"] * 5
-    assert len({line["nodeid"] for line in lines}) == 5
+    assert {line["nodeid"] for line in lines} == set(SEEDS)
     assert all(line["db_hash"] == line["expected_hash"] for line in lines)
     assert all(line["signals"]["clean_exit"] for line in lines)
 

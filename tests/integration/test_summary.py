@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.conftest import Run
+from tests.integration.conftest import FIFTY, SEEDS, Run
 
 Results = Callable[[], list[dict[str, Any]]]
 ITEM = "eva_airline::cancellation_refund"
@@ -40,35 +40,45 @@ def summary_of(result: pytest.RunResult) -> list[str]:
     return lines[start : end + 1]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "two workers"])
+@pytest.mark.parametrize(
+    ("selected", "number"),
+    [
+        pytest.param(["--domain", "eva_airline"], FIFTY, id="the whole domain"),
+        pytest.param([*SEEDS, "-n", "2"], len(SEEDS), id="two workers"),
+    ],
+)
 def test_one_summary_of_all_calls(
-    pytester: pytest.Pytester, run: Run, results: Results, workers: list[str]
+    pytester: pytest.Pytester, run: Run, results: Results, selected: list[str], number: int
 ) -> None:
-    result = run("--domain", "eva_airline", *workers)
-    result.assert_outcomes(passed=5)
+    """A fresh install is green, and what it says and keeps is about every call."""
+    result = run(*selected)
+    result.assert_outcomes(passed=number)
     shown = summary_of(result)
-    assert shown[1:4] == [
-        "calls:    5 in all, 5 passed",
-        "signals:  db_state_match 5 of 5 (100 %), clean_exit 5 of 5 (100 %)",
-        "domains:  eva_airline 5 of 5 (100 %)",
-    ]
-    assert shown[4].startswith("time:     ")
-    assert shown[5].startswith("slowest:  ")
+    said = " ".join(" ".join(shown).split())
+    everywhere = f"{number} of {number} (100 %)"
+    assert shown[1] == f"calls:    {number} in all, {number} passed"
+    assert f"db_state_match {everywhere}" in said
+    assert f"clean_exit {everywhere}" in said
+    assert f"domains: eva_airline {everywhere} time: " in said
+    assert " slowest: " in said
     assert len(shown) <= 12
     assert max(map(len, shown)) <= 80
     assert str(result.stdout).count("voiceeval: results in out") == 1
-    assert " 5 passed in " in result.outlines[-1]
+    assert f" {number} passed in " in result.outlines[-1]
 
     folder = pytester.path / "out"
     assert session_files(folder) == SESSION_FILES
-    names = {line["scenario"] for line in results()}
+    lines = results()
+    names = {line["scenario"] for line in lines}
     assert {m["scenario_name"] for m in metrics_of(folder)} == names
-    assert len(names) == 5
-    assert len({line["run"] for line in results()}) == 1
+    assert len(lines) == len(names) == number
+    assert len({line["run"] for line in lines}) == 1
+    assert all(line["reported"] and line["signals"]["clean_exit"] for line in lines)
+    assert all(line["db_hash"] == line["expected_hash"] for line in lines)
     with (folder / "all_latencies.csv").open(encoding="utf-8", newline="") as file:
         assert {row["Scenario"] for row in csv.DictReader(file)} == names
     summary = (folder / "all_summary.txt").read_text(encoding="utf-8")
-    assert "Overall Success Rate: 100.00% (5/5 scenarios" in summary
+    assert f"Overall Success Rate: 100.00% ({number}/{number} scenarios" in summary
 
 
 def test_a_killed_worker_costs_only_the_call_it_was_in(
@@ -83,13 +93,12 @@ def test_a_killed_worker_costs_only_the_call_it_was_in(
                 os.kill(os.getpid(), signal.SIGKILL)
         """
     )
-    result = run("--domain", "eva_airline", "-n", "1", "--max-worker-restart", "0")
+    result = run(*SEEDS, "-n", "1", "--max-worker-restart", "0")
     assert result.ret != 0
     folder = pytester.path / "out"
     assert session_files(folder) == SESSION_FILES
     reported = {line["scenario"] for line in results() if line["reported"]}
-    done = ("voluntary_date_change", "irrops_cancellation", "missed_flight_standby")
-    assert reported == {f"eva_airline__{name}" for name in done}
+    assert reported == {item.replace("::", "__") for item in SEEDS[:3]}
     assert {m["scenario_name"] for m in metrics_of(folder)} == reported
     for name in reported:
         assert json.loads((folder / name / "metrics.json").read_text("utf-8"))["is_successful"]
@@ -106,11 +115,11 @@ def test_an_interrupted_run_keeps_what_was_finished(
                 raise KeyboardInterrupt
         """
     )
-    result = run("--domain", "eva_airline")
+    result = run(*SEEDS)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     folder = pytester.path / "out"
     assert session_files(folder) == SESSION_FILES
-    done = {"eva_airline__voluntary_date_change", "eva_airline__irrops_cancellation"}
+    done = {item.replace("::", "__") for item in SEEDS[:2]}
     passed = {line["scenario"] for line in results() if line["outcome"] == "passed"}
     assert done <= passed
     [invocation] = json.loads((folder / "run_args.json").read_text("utf-8"))["invocations"]

@@ -24,6 +24,7 @@ ALLOWED = {
     "scenario": {"scoring", "tools", "data", "packs"},
     "call": {"wire", "scenario", "scoring"},
     "bots": {"wire", "tools", "scenario", "data", "packs", "scoring"},
+    "embedded": {"bots", "call", "wire", "scenario", "packs", "scoring"},
     "report": {"scoring", "scenario", "call"},
 }
 BOT_PROCESS_ONLY = {"pipecat", "fastapi"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
+from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
 from pipecat.audio.vad.vad_analyzer import VADAnalyzer, VADParams
 from pipecat.frames.frames import (
     Frame,
@@ -16,17 +17,27 @@ from pipecat.services.stt_service import STTService
 from pipecat.utils.time import time_now_iso8601
 
 from pytest_voiceeval.bots.speech.speaking import Mute, SentenceTTSService
-from pytest_voiceeval.bots.speech.tones import Listener, encode, is_tonal, samples_of
+from pytest_voiceeval.bots.speech.tones import (
+    Listener,
+    encode,
+    is_silent,
+    is_tonal,
+    samples_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from pipecat.frames.frames import FilterControlFrame
     from pipecat.processors.frame_processor import FrameDirection
 
     from pytest_voiceeval.bots.speech.tones import Heard
 
 UNINTELLIGIBLE = "[unintelligible]"
 """What is transcribed when tones were heard and their checksum was wrong."""
+
+LONG_SILENCE = 1.0
+"""Seconds of silence after which more of it tells nothing: longer than any pause of a turn."""
 
 PAUSE = 0.02
 """Seconds of silence before and after each sentence."""
@@ -55,6 +66,8 @@ class ToneSTTService(STTService):
         given: dict[str, Any] = {
             "settings": STTSettings(model="tones", language=None),
             "ttfs_p99_latency": 0.0,
+            # nobody behind it listens, and each frame would go through all stages
+            "audio_passthrough": False,
         }
         super().__init__(**{**given, **options})
         self._listener: Listener | None = None
@@ -111,4 +124,36 @@ class ToneDetector(VADAnalyzer):
 
     def voice_confidence(self, buffer: bytes) -> float:
         """1 where there is a tone, else 0."""
+        if is_silent(buffer):
+            return 0.0
         return 1.0 if is_tonal(samples_of(buffer), self.sample_rate) else 0.0
+
+    def _get_smoothed_volume(self, audio: bytes) -> float:  # noqa: ARG002 - Pipecat's name
+        """Spared: any volume will do, and to measure it takes longer than to find a tone."""
+        return 1.0
+
+
+class LongSilenceFilter(BaseAudioFilter):
+    """Drops what follows on a second of silence: digital zeros, in which nothing can be heard.
+
+    For most of a call a bot hears zeros, and its stages spend as much on them as on speech.
+    """
+
+    def __init__(self) -> None:
+        self._rate = 0
+        self._silent = 0
+
+    async def start(self, sample_rate: int) -> None:
+        """Learn the rate of what follows."""
+        self._rate = sample_rate
+
+    async def stop(self) -> None:
+        """Nothing is held."""
+
+    async def process_frame(self, frame: FilterControlFrame) -> None:
+        """Nothing to control."""
+
+    async def filter(self, audio: bytes) -> bytes:
+        """Give what is to be heard; nothing in a long silence."""
+        self._silent = self._silent + len(audio) // 2 if is_silent(audio) else 0
+        return b"" if self._silent > LONG_SILENCE * self._rate else audio

@@ -105,7 +105,9 @@ class Listener:
         """Listen on: 16 bit mono samples in, whatever ended in them out."""
         more = samples_of(audio)
         self._samples = np.concatenate([self._samples, more])
-        tonal = is_tonal(self._samples[-len(more) - self._window :], self._rate)
+        tonal = not is_silent(audio) and is_tonal(
+            self._samples[-len(more) - self._window :], self._rate
+        )
         if not (tonal or self._stray):  # most of a call: keep what a first tone may begin in
             self._drop(max(0, len(self._samples) - 2 * self._window))
             return []
@@ -212,6 +214,11 @@ def is_tonal(samples: Samples, sample_rate: int) -> bool:
         return False
     two = np.sort(_shares(samples, starts, sample_rate), axis=1)[:, -2:].sum(axis=1)
     return bool((two > _TONAL).any())
+
+
+def is_silent(audio: bytes) -> bool:
+    """Whether there is nothing but digital zeros."""
+    return not audio.strip(b"\0")
 
 
 def samples_of(audio: bytes) -> Samples:

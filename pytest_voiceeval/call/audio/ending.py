@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_voiceeval.call.ending import Ended
 from pytest_voiceeval.call.result import EndReason
@@ -19,11 +19,25 @@ AFTER_HANGUP = 2.0
 hung up."""
 
 
+class CallersMind(Protocol):
+    """What is known of a caller beyond the events of its bot."""
+
+    def at_work_until(self, now: float) -> float:
+        """Until when it was thinking of an answer."""
+
+    def thinking_time(self, now: float) -> float:
+        """Seconds until now that are not the agent's."""
+
+    def why_left(self, words: str) -> str:
+        """Why it hung up, by the words of its bot."""
+
+
 class Endings:
     """Looks for the end of a call.
 
     Args:
         talk: The call.
+        caller: Who calls.
         limits: Its limits.
         max_duration: Seconds from the first frame on.
         began: When that was.
@@ -34,6 +48,7 @@ class Endings:
     def __init__(
         self,
         talk: Talk,
+        caller: CallersMind,
         limits: CallLimits,
         max_duration: float,
         *,
@@ -42,6 +57,7 @@ class Endings:
         why_silent: Callable[[], str],
     ) -> None:
         self._talk = talk
+        self._caller = caller
         self._limits = limits
         self._max_duration = max_duration
         self._began = began
@@ -66,7 +82,7 @@ class Endings:
         return Ended(EndReason.EXIT, exit_[1])
 
     def _by_time(self, now: float) -> Ended | None:
-        if now - self._began < self._max_duration:
+        if now - self._began - self._caller.thinking_time(now) < self._max_duration:
             return None
         exit_ = self._talk.exits.get("agent")
         if exit_ is not None:
@@ -88,7 +104,7 @@ class Endings:
         at, words = exit_
         if not self._has_left("user", at, now):
             return None
-        detail = f"the caller's bot ended the call: {words}"
+        detail = self._caller.why_left(words)
         if now >= at + self._limits.last_reply:
             seconds = f"{self._limits.last_reply:g} s (last_reply)"
             detail += f"; the agent did not finish its answer to the last words in {seconds}"
@@ -110,7 +126,8 @@ class Endings:
         return Ended(EndReason.AGENT_SILENT, self._silence())
 
     def _both_silent(self, now: float) -> Ended | None:
-        since = max(self._last_sign("agent"), self._last_sign("user"))
+        thinking = self._caller.at_work_until(now)
+        since = max(self._last_sign("agent"), self._last_sign("user"), thinking)
         if now - since < self._limits.both_silent:
             return None
         seconds = f"{self._limits.both_silent:g} s (both_silent)"

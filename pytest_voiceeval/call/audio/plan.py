@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from pytest_voiceeval.call.result import Side
+    from pytest_voiceeval.wire.backlog import Event
 
 RATE = 16_000
 """Samples a second of everything the relay sends and records."""
@@ -44,6 +48,8 @@ class SoundPlan:
         record_tracks: Keep what each bot sent as well, as it sent it.
         speech_level: Level in dB of full scale from which on sound counts as speech.
         limits: Beyond them the call is no evidence.
+        witness: Is shown all that the bots send during the talk, sound included, as it comes.
+        remark: A warning that the call is to carry.
 
     Raises:
         ValueError: A number is out of range.
@@ -54,6 +60,8 @@ class SoundPlan:
     record_tracks: bool = False
     speech_level: float = -45.0
     limits: RelayLimits = field(default_factory=RelayLimits)
+    witness: Callable[[Side, Event], None] | None = None
+    remark: str = ""
 
     def __post_init__(self) -> None:
         if not (0 <= self.jitter <= 5 and math.isfinite(self.jitter)):

@@ -27,6 +27,9 @@ class SoundReport:
         pace: How punctual the relay was.
         playout: What became of each side's sound on its way.
         recording: Name of the recording in the call's folder, None if there is none.
+        clock: `real`, or `virtual` if the call took no longer than its parties had to work.
+        event_log_hash: What the bots sent, and when, as one hash: the same in every run on the
+            virtual clock; None on the real one.
     """
 
     timing: Timing
@@ -36,3 +39,5 @@ class SoundReport:
     pace: Pace
     playout: Mapping[Side, PlayoutFigures]
     recording: str | None = None
+    clock: str = "real"
+    event_log_hash: str | None = None

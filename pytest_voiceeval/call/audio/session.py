@@ -130,6 +130,7 @@ class AudioCall(Call):
     def _make_endings(self) -> Endings:
         return Endings(
             self._floor,
+            self._caller,
             self._limits,
             self._plan.max_duration,
             began=self._relay.started,
@@ -159,6 +160,8 @@ class AudioCall(Call):
             self._endings = self._make_endings()
             self._minutes.kick_off(self._relay.started)
             self._minutes.attach(self._relay, self._floor, self._sound)
+            if self._sound.remark:
+                self._minutes.warnings.append(self._sound.remark)
             try:
                 await self._until_over()
             finally:
@@ -175,6 +178,7 @@ class AudioCall(Call):
             self._listen_to("agent"),
             self._listen_to("user"),
             self._kick_off(),
+            self._keep_in_step(*self._peers.values()),
         )
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._ending_with(work)) for work in works]
@@ -253,6 +257,8 @@ class AudioCall(Call):
             raise self._broken(side, f"it sent {error}") from error
 
     def _take_from(self, side: Side, event: Event) -> None:
+        if self._sound.witness is not None:
+            self._sound.witness(side, event)
         playout = self._relay.leg_of(side).playout
         if isinstance(event.kind, AudioFrame):
             self._hear(side, max(event.at, self._relay.started), event.kind)
@@ -278,7 +284,7 @@ class AudioCall(Call):
         if fatal is not None and side == "agent":
             raise self._end_unless_exit(EndReason.AGENT_ERROR, fatal)
         if fatal is not None:
-            raise CallerFailed(f"the caller's bot reported a fatal error: {fatal}")
+            raise self._caller.failure(fatal)
         if isinstance(event.kind, Envelope) and event.kind.type == "error-response":
             # only the agent is sent words; a caller's bot that answers so was asked for nothing
             what = (

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from .caller import make_record
 from .database import lines_of, make_database, today_of
 from .invariants import check_record
-from .listing import describe
+from .listing import describe, table_columns
 from .places import CABINS, full_date
-from .promises import check_scenario, spoken_facts
+from .promises import check_scenario, rule_lines, spoken_facts
 from .whole import check_edition
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ __all__ = [
     "make_record",
     "may_leave_no_trace",
     "read_argument",
+    "rule_lines",
     "spoken_facts",
+    "table_columns",
 ]
 
 _KEYS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from .database import lines_of
@@ -12,6 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     Json = Mapping[str, Any]
+
+FLOWS = {
+    "1": "voluntary change",
+    "2": "disruption",
+    "3": "missed flight",
+    "4": "same day, standby",
+    "5": "cancellation",
+    "6": "hotel, other airport, transfer",
+    "7": "edge case",
+}
+"""What a call is about, by the first number of its id."""
 
 _LETTERS = {kind: letter for letter, kind in KINDS.items()}
 
@@ -42,3 +54,11 @@ def _cabins(journey: Json) -> Iterator[str]:
                 for segment in segments
             ]
             yield f"{name} ${journey['fares'][cabin]:.0f} {seats} left {'+'.join(kinds)}".rstrip()
+
+
+def table_columns(record: Json) -> dict[str, str]:
+    """Say what a call is about: its flow, and the beginning of its premise."""
+    premise = record["scenario_context"]["premise"]
+    sentence = re.match(r".+?(?<!\bSt)[.!?](?=\s+[A-Z]|$)", premise)
+    situation = sentence[0] if sentence else premise
+    return {"flow": FLOWS[record["id"][0]], "situation": situation}

@@ -21,11 +21,27 @@ SHORTEST_WAIT, LONGEST_WAIT = 40, 240
 """Minutes between the flights of a connection."""
 
 
-@functools.cache
+_RULE = re.compile(r"^- \*\*(?P<label>[A-Z]\d) (?P<title>[^*]+)\*\*(?P<text>.*)$", re.MULTILINE)
+_BEGINNING = re.compile(r".{60,}?\.(?= |$)|.+")
+"""A sentence, and those after it as long as it is short."""
+
+
 def policy_rules() -> frozenset[str]:
     """Return the labels of all rules of our policy, such as C2."""
+    return frozenset(rule_lines())
+
+
+@functools.cache
+def rule_lines() -> dict[str, str]:
+    """Return the rules of our policy by their labels: each one's title and beginning."""
     file = Path(__file__).parents[3] / "fixtures" / "eva_airline" / "airline_agent.yaml"
-    return frozenset(re.findall(r"- \*\*([A-Z]\d)\b", load_yaml(file)["instructions"]))
+    return {rule["label"]: _line(rule) for rule in _RULE.finditer(load_yaml(file)["instructions"])}
+
+
+def _line(rule: re.Match[str]) -> str:
+    beginning = _BEGINNING.match(rule["text"])
+    said = beginning[0] if beginning else ""
+    return f"{rule['title']}{said.removesuffix(':').removesuffix('.')}."
 
 
 def check_scenario(

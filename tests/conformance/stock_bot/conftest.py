@@ -104,6 +104,11 @@ class Seen(list[Envelope]):
     def of_type(self, kind: str) -> list[Any]:
         return [envelope.data for envelope in self if envelope.type == kind]
 
+    @property
+    def text(self) -> str:
+        """What the model said."""
+        return "".join(data["text"] for data in self.of_type("bot-llm-text"))
+
 
 class Talk:
     """A connection to a bot, ready to talk."""
@@ -112,10 +117,33 @@ class Talk:
         self.connection = connection
         self.request = connection.request
 
-    async def turn(self, text: str, last: str = "bot-output") -> Seen:
-        """Say something; return the messages up to the given type."""
+    async def turn(self, text: str, last: str | None = None) -> Seen:
+        """Say something; return the messages up to the given type, or to the answer's end."""
         await self.connection.send_text(text)
-        return await self.until(last)
+        return await (self.until(last) if last else self.answer())
+
+    async def answer(self) -> Seen:
+        """The messages up to the end of a reply that calls no tool.
+
+        What follows depends on the version: before 1.13 a bot without a voice has no `bot-output`.
+        """
+        seen = Seen()
+        while True:
+            reply = await self.until("bot-llm-stopped")
+            seen += reply
+            # a reply that was cut off before may end now
+            if reply.of_type("bot-llm-started") and not reply.of_type("llm-function-call-started"):
+                return seen
+
+    async def history(self, last: str) -> list[dict[str, Any]]:
+        """The context once it ends with this text; a reply is noted down a moment after its end."""
+        async with asyncio.timeout(TURN_DEADLINE):
+            while True:
+                answer = await self.request("get_context_history")
+                messages: list[dict[str, Any]] = json.loads(answer["context"])
+                if messages[-1]["content"] == last:
+                    return messages
+                await asyncio.sleep(0.01)
 
     async def until(self, last: str) -> Seen:
         seen = Seen()

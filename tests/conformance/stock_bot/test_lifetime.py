@@ -43,7 +43,7 @@ async def test_ends_at_sigterm_with_a_hung_model(
             assert await asyncio.to_thread(bot.process.wait, 10) == 0
             assert time.monotonic() - start < 5
             with pytest.raises(ConnectionLost):
-                await talk.until("bot-output")
+                await talk.until("bot-llm-stopped")
         assert bot.process.stdout is not None
         assert bot.process.stdout.read() == "", "stdout holds the ready line only"
 
@@ -102,8 +102,8 @@ async def test_configuration_file(
     options = ("--role", "agent", "--api-key-name", "MY_KEY")
     with start_bot(*options, SERVER_CONFIG_PATH=str(file), MY_KEY="k-123") as bot:
         async with bot.talk(session) as talk:
-            seen = await talk.until("bot-output")
-            assert seen[-1].data["text"] == "developer hi."
+            seen = await talk.answer()
+            assert seen.text == "developer hi."
         async with bot.talk(session) as talk:  # goes on with the conversation, no second greeting
             seen = await talk.turn("hello")
             assert len(seen.of_type("bot-llm-started")) == 1

@@ -126,14 +126,14 @@ async def test_serves_a_call(model: FakeModel, session: str, talk_to: TalkTo, ru
 
 
 async def audio_of_turn(talk: Talk, text: str) -> tuple[int, list[str]]:
-    """Say something and listen for a while: audio frames, and the text the bot put out."""
+    """Say something and listen for a while: audio frames, and the texts of the model."""
     await talk.connection.send_text(text)
     frames, texts = 0, []
     try:
         async with asyncio.timeout(1.5):
             async for event in talk.connection.events():
                 frames += isinstance(event.kind, AudioFrame)
-                if isinstance(event.kind, Envelope) and event.kind.type == "bot-output":
+                if isinstance(event.kind, Envelope) and event.kind.type == "bot-llm-text":
                     texts.append(event.kind.data["text"])
     except TimeoutError:
         return frames, texts

@@ -29,6 +29,7 @@ async def test_outlives_its_connections(bot: Bot, model: FakeModel, session: str
         assert await talk.request("configure_output", {"audio": False}) is True
     async with bot.talk(session) as talk:
         await talk.turn("hello")
+        await talk.history("Yes.")
     async with bot.talk(session) as talk:
         seen = await talk.turn("end", last="server-message")
         history = await talk.request("get_context_history")

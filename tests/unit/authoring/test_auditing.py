@@ -27,7 +27,7 @@ def test_a_good_scenario_has_no_problems(library):
     (row,) = audit.rows
     assert row.no_trace == ("extend_loan doubled",)
     table = audit.table().splitlines()
-    assert table[0] == f"{domain}: 1 scenarios"
+    assert table[0] == f"{domain}: 1 scenario"
     assert " ".join(table[1].split()) == (
         "scenario do-nothing turns calls writes orders mutations no trace forbidden problems"
     )

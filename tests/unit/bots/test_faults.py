@@ -316,10 +316,11 @@ def test_hangs_in_the_middle_of_the_call() -> None:
     assert plan.dialogue == dialogue_of(SET)
 
 
-@pytest.mark.parametrize("fault", ["crashes", "garbage"])
-def test_faults_of_the_bots_process(fault: str) -> None:
+@pytest.mark.parametrize(("fault", "hang"), [("crashes", 2), ("garbage", None)])
+def test_faults_of_the_bots_process(fault: str, hang: int | None) -> None:
+    # a call that goes on could be over before the process is
     plan = planned(make(dialogue_of(SET)), fault)
-    assert (plan.bot_fault, plan.hang_at_turn, plan.dialogue) == (fault, None, dialogue_of(SET))
+    assert (plan.bot_fault, plan.hang_at_turn, plan.dialogue) == (fault, hang, dialogue_of(SET))
 
 
 def test_do_nothing_says_hello_and_goodbye() -> None:

@@ -202,6 +202,7 @@ class FakeScenario:
     max_duration: float | None = None
     initialization_actions: Sequence[dict[str, Any]] | None = None
     expected_scenario_db: Any = None
+    expected_user_db: Any = None
     db_state_assertions: Any = None
     reference_answer: Any = None
     noise_config: Any = None

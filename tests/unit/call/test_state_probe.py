@@ -11,7 +11,12 @@ from typing import Any
 
 import pytest
 
-from pytest_voiceeval.call.errors import AgentStateFailed, BotKilled, StateUnreadable
+from pytest_voiceeval.call.errors import (
+    AgentStateFailed,
+    AgentStateVerdict,
+    BotKilled,
+    StateUnreadable,
+)
 from pytest_voiceeval.call.ledger import AppliedAction, Ledger, WireCall
 from pytest_voiceeval.call.messages import Applied
 from pytest_voiceeval.call.result import EndReason, ProcessExit
@@ -168,6 +173,60 @@ async def test_a_probe_that_tells_no_state_is_an_error_that_names_it(
             await kit.hold(bot, state=probe(read), limits=limits)
     assert e.value.conversation is not None
     assert e.value.conversation.end_reason is EndReason.EXIT
+
+
+def _raising(error: BaseException) -> Any:
+    def read(scenario: Any, session: str) -> Any:
+        raise error
+
+    async def read_async(scenario: Any, session: str) -> Any:
+        raise error
+
+    return read, read_async
+
+
+@pytest.mark.parametrize(
+    "error",
+    [StopIteration("empty"), SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError("mine")],
+    ids=lambda error: type(error).__name__,
+)
+async def test_what_means_something_to_asyncio_is_an_error_like_any_other(
+    error: BaseException,
+) -> None:
+    for function in _raising(error):
+        # of a coroutine, Python itself makes another error of StopIteration
+        name = rf"({type(error).__name__}|RuntimeError)"
+        says = rf"^agent_state \(conftest\.py:7\) raised {name}( \(test_state_probe\.py:\d+\))?: "
+        with pytest.raises(AgentStateFailed, match=says):
+            await probe(function).read(_limits(state_read=10.0))
+
+
+async def test_a_call_that_is_cancelled_is_not_the_probe_s_doing() -> None:
+    reading = asyncio.ensure_future(probe(_sleeps).read(_limits()))
+    await asyncio.sleep(0.05)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+
+
+class Enough(BaseException):
+    """What a test framework raises to decide a test."""
+
+
+async def test_code_that_decides_the_test_ends_the_call_with_all_that_was_measured(
+    kit: Any,
+) -> None:
+    for read in _raising(Enough("no stock today")):
+        given = replace(probe(read), verdicts={Enough: "skipped"})
+        bot = plain_bot(kit, kit.leaving())
+        async with kit.serving(bot):
+            with pytest.raises(AgentStateVerdict) as e:
+                await kit.hold(bot, state=given)
+        assert str(e.value) == "agent_state (conftest.py:7): no stock today"
+        assert e.value.outcome == "skipped"
+        assert isinstance(e.value.raised, Enough)
+        assert e.value.conversation is not None
+        assert e.value.conversation.end_reason is EndReason.EXIT
 
 
 async def test_a_state_that_cannot_be_set_is_an_error_before_the_agent_is_called(kit: Any) -> None:

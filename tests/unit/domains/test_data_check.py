@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,70 @@ def test_problems(check: Check, body: str, problems: list[str]) -> None:
     assert len(found) == len(problems), found
     for said, wanted in zip(found, problems, strict=True):
         assert said.startswith(wanted)
+
+
+TALK = "reference_dialogue = talk(SELL)"
+UNUSABLE = {
+    "never reached": (
+        f'{TALK}\nreference_answer = {{"actions": [{{"action_type": "sell", "count": 3}}]}}',
+        "the dialogue's calls do not lead to the expected end: actions.0.count is to be 3, not 2",
+    ),
+    "too many": (
+        "reference_dialogue = talk(SELL, SELL)\ndisallow_extra_items = True",
+        "the dialogue's calls do not *: actions.1 is one too many: {*sell*}",
+    ),
+    "other database": (
+        f"{TALK}\nsuccess_signals = ('db_state_match',)\nexpected_scenario_db = {{'goods': {{}}}}",
+        "* end: the agent's database: goods.tea is not expected: {}",
+    ),
+    "unknown kind of action": (
+        f'{TALK}\nreference_answer = {{"actions": [{{"action_type": "sel"}}]}}',
+        "reference_answer has the action_type 'sel', which no tool records; did you mean 'sell'?",
+    ),
+    "crash": (
+        'reference_dialogue = talk(ToolCall("sell", {"what": "tea", "count": "2"}))',
+        "sell(what='tea', count='2') crashes: TypeError: '>' not supported * (*__init__.py:16)",
+    ),
+    "no way to hang up": (
+        f'{TALK}\nagent_resources = Resources(tools={{"SellTool": {{}}}})',
+        "end_conversation() calls a tool that agent_resources does not name",
+    ),
+    "list of tools": (
+        f'{TALK}\nagent_resources = Resources(tools=["SellTool"])',
+        "the tools of agent_resources must be an object by tool name, not [[]'SellTool']",
+    ),
+    "prompt": (
+        "@property\ndef user_task(self):\n    return Task(gaol='to talk')",
+        "TypeError: Task.__init__() got an unexpected keyword argument 'gaol' (*__init__.py:*)",
+    ),
+    "text for seconds": (
+        'max_duration = "long"',
+        "max_duration must be a number of seconds *'long'",
+    ),
+    "no seconds": (
+        "max_duration = -1",
+        "max_duration must be a number of seconds above 0, *, not -1",
+    ),
+    "flag": ("clean_text = 'yes'", "clean_text must be True or False, not 'yes'"),
+    "number for an answer": (
+        "reference_answer = 5",
+        "reference_answer must be an object, a *, not 5",
+    ),
+    "set in an answer": (
+        'reference_answer = {"actions": [{"n": {1, 2}}]}',
+        "reference_answer is not JSON: Object of type set is not JSON serializable",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_what_makes_a_scenario_unusable_is_named(
+    check: Check, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    body, message = UNUSABLE[name]
+    said = check(body)[0]
+    assert fnmatchcase(said, f"one: {message}"), said
+    assert "Traceback" not in caplog.text + capsys.readouterr().err
 
 
 def test_a_wrong_argument_that_nobody_sees_is_listed(check: Check) -> None:

@@ -92,7 +92,7 @@ def test_json_does_as_well(register: Register, name: str, text: str, line: int) 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("- size: 1\n  wish: x", "calls.yaml:1: None: the key 'id' is missing"),
+        ("- size: 1\n  wish: x", "calls.yaml:1: the key 'id' is missing"),
         ("- id: a\n  size: 1", "calls.yaml:1: a: the key 'wish' is missing"),
         (f"{GOOD}  whish: 1", "calls.yaml:5: second: unknown key 'whish'; did you mean 'wish'?"),
         (
@@ -100,6 +100,11 @@ def test_json_does_as_well(register: Register, name: str, text: str, line: int) 
             "second: unknown key 'zzz'; known are description, dialogue, forbidden",
         ),
         (f"{GOOD}  tags: one", "second: 'tags' must be a list, got 'one'"),
+        ("- id: one soup\n  size: 1\n  wish: x", "one soup: an 'id' has letters, digits, '_', '-'"),
+        ("- id: ''\n  size: 1\n  wish: x", "calls.yaml:1: : an 'id' has letters, digits"),
+        ("- id: ../x\n  size: 1\n  wish: x", "../x: an 'id' has letters, digits"),
+        ("- id: a::b\n  size: 1\n  wish: x", "a::b: an 'id' has letters, digits"),
+        (f"{GOOD}  forbidden: [7]", "second: 'forbidden' must hold texts, each a call, got 7"),
         ("- id: 7\n  size: 1\n  wish: x", "7: 'id' must be a text, got 7"),
         ("- id: a\n  size: true\n  wish: x", "a: 'size' must be a whole number, got True"),
         ("id: a", "calls.yaml:1: must be a list of records, each beginning with '- '"),
@@ -140,9 +145,19 @@ def test_a_dialogue_that_cannot_be_read(
         _ = scenario.reference_dialogue or scenario.forbidden_calls
 
 
-def test_an_empty_file_has_no_scenarios(register: Register) -> None:
-    register("")
-    assert register("", "calls.jsonl")
+@pytest.mark.parametrize("name", ["calls.yaml", "calls.jsonl"])
+def test_an_empty_file_is_a_mistake(register: Register, name: str) -> None:
+    with pytest.raises(DataError, match=rf"{name}: has no records"):
+        register("", name)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "keys"), [("KEYS", {"wish": "str"}), ("OPTIONAL", ["wish"]), ("KEYS", None)]
+)
+def test_keys_that_name_no_types(tmp_path: Path, attribute: str, keys: Any) -> None:
+    odd = type("Odd", (RecordScenario,), {"domain": "odd", attribute: keys})
+    with pytest.raises(TypeError, match=rf"Odd\.{attribute} must map keys to types, such as"):
+        register_records(odd, tmp_path / "calls.yaml")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

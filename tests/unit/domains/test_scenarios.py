@@ -97,6 +97,9 @@ def test_forbidden_calls_are_possible_and_spoil_the_match(name: str) -> None:
 # -- prompts and tools
 
 
+TODAY = "2026-03-12"  # said in the policy: no secret
+
+
 def secrets(reference: Any) -> set[str]:
     """Texts of a reference by which it would be recognised: names, numbers, amounts."""
     if isinstance(reference, dict):
@@ -116,7 +119,7 @@ def test_no_prompt_holds_anothers_answer(domain: str) -> None:
         telling = {text for texts in others for text in texts if any(map(str.isdigit, text))}
         telling -= {text for text in telling if len(text) == 1}  # a quantity
         own = secrets(scenario.reference_answer)
-        leaked = {text for text in telling - own if text in said}
+        leaked = {text for text in telling - own - {TODAY} if text in said}
         assert leaked == set(), name
 
 
@@ -133,7 +136,7 @@ def test_the_agents_prompt_does_not_know_the_call(name: str) -> None:
     prompt = scenario.get_agent_prompt()
     answers = secrets(scenario.reference_answer)
     telling = {text for text in answers if len(text) > 1 and any(map(str.isdigit, text))}
-    assert not [text for text in telling if text in prompt]
+    assert not [text for text in telling - {TODAY} if text in prompt]
 
 
 def schema_problems(schema: dict[str, Any]) -> list[str]:

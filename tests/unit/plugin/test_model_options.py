@@ -15,6 +15,7 @@ from pytest_voiceeval.wire import urls
 
 KEY = "sk-planted-0123456789"
 LLM: dict[str, Any] = {"--agent-model": "m", "--agent-llm-url": "http://127.0.0.1:1/v1"}
+SPOKEN = {"--modality": "audio"}
 PRICES = 'date = 2026-11-30\n[[model]]\nnames = ["m"]\ninput = 1\noutput = 2\n'
 
 
@@ -35,6 +36,12 @@ def test_a_model_as_the_agent() -> None:
     agent = read_flags(Path(), given).agent
     assert agent == AgentModel("http://127.0.0.1:1/v1", "m", "K", 0.0, 7)
     assert agent.bot_options == ("--api-key-name=K", "--temperature=0.0", "--seed=7")
+
+
+def test_the_rate_of_an_agents_model() -> None:
+    assert read_flags(Path(), {**LLM, "--agent-rpm": 60}).agent_rpm == 60
+    calls = {"--caller-url": "http://x/v1", "--caller-model": "m"}
+    assert read_flags(Path(), {**LLM, **SPOKEN, **calls, "--agent-rpm": 60}).agent_rpm == 60
 
 
 def test_paths_are_below_the_current_folder(tmp_path: Path) -> None:
@@ -77,6 +84,9 @@ TWO = "--agent-model lets a language model be the agent and {} .*: give one"
         ({**LLM, "--agent-temperature": 3.0}, "--agent-temperature must be between 0 and 2, not 3"),
         ({**LLM, "--agent-temperature": float("nan")}, "--agent-temperature must be between"),
         ({**LLM, "--agent-max-tokens": 0}, "--agent-max-tokens must be between 1 and"),
+        ({"--agent-rpm": 60}, "--agent-rpm is about a model: give --agent-model, too"),
+        ({**LLM, "--agent-rpm": 0}, "--agent-rpm must be between 1 and"),
+        ({**LLM, **SPOKEN, "--agent-rpm": 9}, "--agent-rpm lets the caller wait .* --caller-url"),
         ({"--max-cost": 0.0}, "--max-cost must be a positive number of dollars, not 0"),
         ({"--max-cost": float("nan")}, "--max-cost must be a positive number of dollars"),
         ({"--price-table": ["none.toml"]}, "--price-table: the price table cannot be read: .*none"),

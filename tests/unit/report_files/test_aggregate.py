@@ -12,13 +12,13 @@ from pytest_voiceeval.report.aggregate import (
     Rate,
     Span,
     concurrency,
-    domain_of,
     latest,
     spans,
     totals,
     wall_time,
 )
 from pytest_voiceeval.report.artifacts import write_call, write_unscored
+from pytest_voiceeval.report.data_used import domain_of
 from pytest_voiceeval.report.files import json_text, write_json
 from pytest_voiceeval.report.results_file import append, error_line, scored_line
 from pytest_voiceeval.report.session_files import latencies_csv, write_session_files

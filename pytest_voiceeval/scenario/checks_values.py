@@ -1,0 +1,58 @@
+"""Whether what a scenario says of itself has the type that is asked for."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_voiceeval.scenario.model import Scenario
+
+_FLAGS = ("ignore_capitalization", "ignore_punctuation", "clean_text", "disallow_extra_items")
+
+
+def bad_values(scenario: Scenario) -> Iterator[str]:
+    """Yield each value that cannot be used, with what it should be."""
+    seconds: Any = scenario.max_duration
+    if seconds is not None and not _is_duration(seconds):
+        yield f"max_duration must be a number of seconds above 0, or None, not {seconds!r:.60}"
+    for flag in _FLAGS:
+        if not isinstance(value := getattr(scenario, flag), bool):
+            yield f"{flag} must be True or False, not {value!r:.60}"
+    yield from _bad_reference(scenario.reference_answer)
+    yield from _bad_parts("agent", scenario.get_agent_prompt, scenario.get_agent_tools)
+    yield from _bad_parts("user", scenario.get_user_prompt, scenario.get_user_tools)
+
+
+def _is_duration(seconds: Any) -> bool:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    return is_number and math.isfinite(seconds) and seconds > 0
+
+
+def _bad_reference(answer: Any) -> Iterator[str]:
+    records = answer if isinstance(answer, list) else [answer]
+    shape = isinstance(answer, str) or all(isinstance(each, dict) for each in records)
+    if answer is not None and not shape:
+        yield (
+            "reference_answer must be an object, a list of objects or a text, such as "
+            f'{{"actions": [...]}}, not {answer!r:.60}'
+        )
+        return
+    try:
+        json.dumps(answer, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        yield f"reference_answer is not JSON: {error}"
+
+
+def _bad_parts(side: str, prompt: Callable[[], str], tools: Callable[[], str]) -> Iterator[str]:
+    """Ask for what a bot is told; a part that cannot say it raises what is wrong with it."""
+    try:
+        prompt()
+    except NotImplementedError:  # only half of it is written; a run says so where it matters
+        return
+    named = json.loads(tools() or "{}")
+    if not isinstance(named, dict):
+        yield f"the tools of {side}_resources must be an object by tool name, not {named!r:.60}"
