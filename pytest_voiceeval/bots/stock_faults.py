@@ -8,7 +8,11 @@ import random
 from typing import Any
 
 from loguru import logger
-from pipecat.frames.frames import Frame, InputTransportMessageFrame
+from pipecat.frames.frames import (
+    Frame,
+    InputTransportMessageFrame,
+    OutputTransportMessageUrgentFrame,
+)
 from pipecat.serializers.protobuf import ProtobufFrameSerializer
 
 from pytest_voiceeval.bots.faults import REPLIES_BEFORE_CRASH
@@ -30,21 +34,25 @@ class GarbageSerializer(ProtobufFrameSerializer):
     def __init__(self, seed: str) -> None:
         super().__init__()
         self._random = random.Random(seed)  # noqa: S311 - noise, not a secret
-        self._turns = 0
+        self._texts = self._speeches = 0
+        self._told = False
 
     async def deserialize(self, data: str | bytes) -> Frame | None:
-        """Read a frame, and count the turns: each begins with a send-text."""
+        """Read a frame, and count the turns: in text each begins with a send-text."""
         frame = await super().deserialize(data)
         if isinstance(frame, InputTransportMessageFrame):
-            self._turns += frame.message.get("type") == "send-text"
-            if self._turns == GARBAGE_FROM_TURN:
-                logger.warning("simulated fault 'garbage': no valid frame from here on")
+            self._texts += frame.message.get("type") == "send-text"
         return frame
 
     async def serialize(self, frame: Frame) -> str | bytes | None:
-        """Write a frame, or noise in its place."""
-        if self._turns < GARBAGE_FROM_TURN:
+        """Write a frame, or noise in its place; with a voice, a turn begins when it speaks."""
+        if isinstance(frame, OutputTransportMessageUrgentFrame):
+            self._speeches += frame.message.get("type") == "bot-started-speaking"
+        if max(self._texts, self._speeches) < GARBAGE_FROM_TURN:
             return await super().serialize(frame)
+        if not self._told:
+            self._told = True
+            logger.warning("simulated fault 'garbage': no valid frame from here on")
         # The low bits of the first byte are a wire type that protobuf does not have.
         return b"\xff" + self._random.randbytes(self._random.randint(8, 64))
 

@@ -94,8 +94,7 @@ def _wanted(plan: CallPlan, agent: Peer, minutes: Minutes) -> Wanted:
 async def _ask_probe(probe: StateProbe, wanted: Wanted, agent: Peer, minutes: Minutes) -> None:
     """Learn the state from the user's code, and the actions from what the agent showed."""
     shown = actions_shown(agent.ledger)
-    if shown.note:
-        minutes.warnings.append(shown.note)
+    minutes.warnings += [note for note in (probe.note, shown.note) if note]
     db, db_hash = None, None
     try:
         db, db_hash = await probe.read(agent.limits)

@@ -43,6 +43,7 @@ class StateProbe:
         name: What errors call it, such as ``agent_state (conftest.py:12)``.
         verdicts: What the functions raise to decide the test by themselves, with the outcome it
             means; the first that fits counts.
+        note: What is odd about the state the call begins with, else empty.
     """
 
     scenario: Scenario
@@ -51,6 +52,7 @@ class StateProbe:
     set_state: StateFunction | None = None
     name: str = "agent_state"
     verdicts: Mapping[type[BaseException], str] = field(default_factory=dict)
+    note: str = ""
 
     async def prepare(self, limits: CallLimits) -> None:
         """Set the agent's state; the limit is ``state_prepare``.

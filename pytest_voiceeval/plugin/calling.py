@@ -108,7 +108,7 @@ async def connected(
     async with (
         _paced(job) as pace,
         _line(job, job.agent, "agent") as line,
-        _turn(job, line),
+        _turn(job, line) as used,
         _caller(job, script, folder, pace) as caller,
     ):
         with _plays(job, script, "agent"), _plays(job, script, "user"):
@@ -121,7 +121,7 @@ async def connected(
                 call_dir=_told(folder, line),
                 include_db=job.include_db,
                 sound=sound_plan(job, folder),
-                state=_probe(job),
+                state=_probe(job, used=used),
                 pace=pace,
             )
 
@@ -143,8 +143,9 @@ async def _paced(job: Job) -> AsyncIterator[AgentPace | None]:
         pace.close()
 
 
-def _probe(job: Job) -> StateProbe | None:
-    return None if job.state is None else job.state.for_call(job.scenario, job.session)
+def _probe(job: Job, *, used: bool) -> StateProbe | None:
+    state = job.state
+    return None if state is None else state.for_call(job.scenario, job.session, used=used)
 
 
 def _line(job: Job, source: Source, role: Role) -> AbstractAsyncContextManager[Line]:
@@ -153,13 +154,16 @@ def _line(job: Job, source: Source, role: Role) -> AbstractAsyncContextManager[L
 
 
 @asynccontextmanager
-async def _turn(job: Job, line: Line) -> AsyncIterator[None]:
-    """Let calls whose agent cannot tell them apart use its state one at a time."""
+async def _turn(job: Job, line: Line) -> AsyncIterator[bool]:
+    """Let calls whose agent cannot tell them apart use its state one at a time.
+
+    The value is whether an earlier one of the run has used it.
+    """
     if job.state is None or line.keeps_apart:
-        yield
+        yield False
         return
-    async with job.bots.turns.one():
-        yield
+    async with job.bots.turns.one() as used:
+        yield used
 
 
 def _check_lines(job: Job, script: Script) -> None:

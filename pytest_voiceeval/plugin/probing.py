@@ -52,9 +52,13 @@ class AgentState:
     prepare: StateFunction | None
     name: str
 
-    def for_call(self, scenario: Scenario, session: str) -> StateProbe:
-        """The probe of one call."""
-        return StateProbe(scenario, session, self.read, self.prepare, self.name, VERDICTS)
+    def for_call(self, scenario: Scenario, session: str, *, used: bool = False) -> StateProbe:
+        """The probe of one call; ``used``: an earlier call of the run had the same state."""
+        note = f"{self.name} has no prepare: the agent began with what an earlier call left behind"
+        unset = note if used and self.prepare is None else ""
+        return StateProbe(
+            scenario, session, self.read, self.prepare, self.name, VERDICTS, note=unset
+        )
 
 
 def agent_state_of(value: Any, base: Path) -> AgentState | None:
@@ -103,12 +107,18 @@ class Turns:
         self._here = asyncio.Lock()
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        """Have the turn; others wait as long as it takes, in this process in their order."""
+    async def one(self) -> AsyncIterator[bool]:
+        """Have the turn; others wait as long as it takes, in this process in their order.
+
+        The value is whether an earlier call of the run had it.
+        """
         async with self._here:
             lock = await self._take()
             try:
-                yield
+                used = self._folder / "agent_state.used"
+                before = used.exists()
+                used.touch()
+                yield before
             finally:
                 lock.release()
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 RESULTS = "eval_results"
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_OURS = re.compile(r"(?i)(bot_logs|evaluation_log|run_args|results|all_(metrics|latencies|summary))(\..*)?")
+_OURS = re.compile(
+    r"(?i)(bot_logs|evaluation_log|run_args|results|all_(metrics|latencies|summary))(\..*)?"
+)
 _LONGEST = 100
 _ATTEMPTS = 10_000
 

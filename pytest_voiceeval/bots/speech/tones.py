@@ -105,9 +105,8 @@ class Listener:
         """Listen on: 16 bit mono samples in, whatever ended in them out."""
         more = samples_of(audio)
         self._samples = np.concatenate([self._samples, more])
-        tonal = not is_silent(audio) and is_tonal(
-            self._samples[-len(more) - self._window :], self._rate
-        )
+        stretch = self._samples[-len(more) - self._window :]
+        tonal = not is_silent(audio) and is_tonal(stretch, self._rate)
         if not (tonal or self._stray):  # most of a call: keep what a first tone may begin in
             self._drop(max(0, len(self._samples) - 2 * self._window))
             return []

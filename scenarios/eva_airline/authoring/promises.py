@@ -35,13 +35,18 @@ def policy_rules() -> frozenset[str]:
 def rule_lines() -> dict[str, str]:
     """Return the rules of our policy by their labels: each one's title and beginning."""
     file = Path(__file__).parents[3] / "fixtures" / "eva_airline" / "airline_agent.yaml"
-    return {rule["label"]: _line(rule) for rule in _RULE.finditer(load_yaml(file)["instructions"])}
+    return rules_of(load_yaml(file)["instructions"])
+
+
+def rules_of(instructions: str) -> dict[str, str]:
+    """Return the rules of a policy, each in one line, by their labels."""
+    return {rule["label"]: _line(rule) for rule in _RULE.finditer(instructions)}
 
 
 def _line(rule: re.Match[str]) -> str:
     beginning = _BEGINNING.match(rule["text"])
-    said = beginning[0] if beginning else ""
-    return f"{rule['title']}{said.removesuffix(':').removesuffix('.')}."
+    said = rule["title"] + (beginning[0] if beginning else "")
+    return f"{said.removesuffix(':').removesuffix('.')}."
 
 
 def check_scenario(

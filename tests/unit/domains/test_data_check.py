@@ -173,7 +173,7 @@ UNUSABLE = {
     ),
     "crash": (
         'reference_dialogue = talk(ToolCall("sell", {"what": "tea", "count": "2"}))',
-        "sell(what='tea', count='2') crashes: TypeError: '>' not supported * (*__init__.py:16)",
+        "sell(what='tea', count='2') crashes: TypeError: '>' not supported * (*__init__.py:17)",
     ),
     "no way to hang up": (
         f'{TALK}\nagent_resources = Resources(tools={{"SellTool": {{}}}})',
@@ -193,12 +193,12 @@ UNUSABLE = {
     ),
     "no seconds": (
         "max_duration = -1",
-        "max_duration must be a number of seconds above 0, *, not -1",
+        "max_duration must be a number of seconds above 0, *",
     ),
     "flag": ("clean_text = 'yes'", "clean_text must be True or False, not 'yes'"),
     "number for an answer": (
         "reference_answer = 5",
-        "reference_answer must be an object, a *, not 5",
+        "reference_answer must be an object, *",
     ),
     "set in an answer": (
         'reference_answer = {"actions": [{"n": {1, 2}}]}',

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pytest_voiceeval.packs.eva_airline.authoring import rule_lines, table_columns
+from pytest_voiceeval.packs.eva_airline.authoring.promises import rules_of
 
 from pytest_voiceeval.scenario.data_table import NOTHING, DataTable
 from pytest_voiceeval.scenario.registry import scenarios_of
@@ -14,7 +15,8 @@ from pytest_voiceeval.scenario.registry import scenarios_of
 from .conftest import DOMAIN, IDS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "eva_airline.md"
-CREDITS = "Credits with reason service_recovery or goodwill are granted by live agents only."
+SHORT = "No voucher. No refund either."
+LONG = "After one whole day the ticket can no longer be moved; it can only be given up."
 FIFTY, RULES = DataTable(DOMAIN), DataTable(DOMAIN, rules=True)
 
 
@@ -61,20 +63,18 @@ def test_every_rule_is_a_line_and_decides_something() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "line"),
+    ("policy", "line"),
     [
-        ("S2", "One at a time. List a caller for one flight only, the one they choose."),
-        # a table follows
-        ("C2", "Change fee, by the cabin of the present ticket, for each booking that is changed."),
-        # the title is the beginning of the sentence
-        ("R6", "Medical and bereavement cancellations need documents: offer a transfer."),
-        # a short sentence, and the next one, if there is one
-        ("T3", "No transfer in place of work. What a rule lets you do, do yourself."),
-        ("D8", f"Nothing beyond this. No cash, no credit for trouble or time. {CREDITS}"),
+        ("- **A1 Be kind.** Always.", "Be kind. Always."),
+        ("- **A1 Fee**, for each cabin:\n\n  | a |", "Fee, for each cabin."),
+        ("- **A1 Papers are needed** here: offer help.", "Papers are needed here: offer help."),
+        (f"- **A1 Short.** {SHORT} {LONG} Cut.", f"Short. {SHORT} {LONG}"),
+        (f"- **A1 Long.** {LONG} Cut.", f"Long. {LONG}"),
+        ("Text.\n- **A1 Alone.**\nMore text.", "Alone."),
     ],
 )
-def test_a_rule_in_one_line(label: str, line: str) -> None:
-    assert rule_lines()[label] == line
+def test_a_rule_in_one_line(policy: str, line: str) -> None:
+    assert rules_of(policy) == {"A1": line}
 
 
 def test_the_columns_of_this_domain() -> None:

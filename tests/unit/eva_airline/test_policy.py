@@ -132,8 +132,18 @@ def test_disruption_records_grant_what_the_policy_says(disruption: dict[str, Any
     assert disruption["is_irrops"] == granted["fee_waiver"] == (cancelled or minutes >= 120)
     assert granted["refund_option"] == (cancelled or minutes >= 240)
     assert granted["rebooking_window_days"] == (7 if granted["fee_waiver"] else 0)
+    if disruption["disruption_type"] == "schedule_change":
+        assert not granted["meal_voucher"]
+        assert not granted["hotel_accommodation"]
     assert "120 minutes or more" in rule("D2")
     assert "240 minutes or more" in rule("D3")
+    assert "schedule change never grants a meal" in rule("D6")
+    assert "schedule change never grants a hotel" in rule("D7")
+
+
+def test_rules_refer_to_rules_that_there_are() -> None:
+    labels = set(re.findall(r"- \*\*([A-Z]\d)\b", POLICY["instructions"]))
+    assert set(re.findall(r"\b[A-Z]\d\b", POLICY["instructions"])) == labels
 
 
 def test_every_gold_note_cites_rules_that_the_policy_has() -> None:

@@ -52,6 +52,21 @@ def test_what_it_may_give(value: Any, prepares: bool, line: int) -> None:
     assert (probe.scenario, probe.session, probe.name) == ("scenario", "s-1", state.name)
 
 
+def test_a_state_that_an_earlier_call_left_behind_is_noted() -> None:
+    notes = {}
+    for value in (read, Shop()):
+        state = agent_state_of(value, HERE.parent)
+        assert state is not None
+        for used in (False, True):
+            probe = state.for_call("scenario", "s-1", used=used)  # type: ignore[arg-type]
+            notes[state.prepare is not None, used] = probe.note
+    assert notes.pop((False, True)) == (
+        f"agent_state ({HERE.name}:{line_of(read)}) has no prepare: the agent began with what an "
+        "earlier call left behind"
+    )
+    assert set(notes.values()) == {""}
+
+
 def test_a_file_elsewhere_is_named_in_full(tmp_path: Path) -> None:
     state = agent_state_of(read, tmp_path)
     assert state is not None
