@@ -1,6 +1,6 @@
 """How much time does the engine save? Text calls one by one against many at once.
 
-Runs pytest on generated tests: the five scenarios of `eva_airline`, each as often as asked for,
+Runs pytest on generated tests: the five named scenarios of `eva_airline`, each as often as asked,
 with scripted models that take their time, on one stock bot that serves many calls at once. What is
 timed is the whole run of pytest, its start and the bot's included.
 
@@ -14,7 +14,13 @@ import argparse
 
 from timed_run import timed_run
 
-SCENARIOS = 5
+SCENARIOS = (
+    "eva_airline::voluntary_date_change",
+    "eva_airline::irrops_cancellation",
+    "eva_airline::missed_flight_standby",
+    "eva_airline::cancellation_refund",
+    "eva_airline::escalation_edge_case",
+)
 
 CONFTEST = """
 import asyncio
@@ -49,8 +55,8 @@ def test_call(call, number):
 def run(calls: int, delay: float, concurrency: int) -> tuple[float, list[dict]]:
     """Seconds of one run, and its lines of `results.jsonl`."""
     return timed_run(
-        TESTS.format(repeats=calls // SCENARIOS),
-        ["--domain", "eva_airline", "--voice-concurrency", str(concurrency)],
+        TESTS.format(repeats=calls // len(SCENARIOS)),
+        ["--scenarios", *SCENARIOS, "--voice-concurrency", str(concurrency)],
         conftest=CONFTEST,
         environment={"BENCH_DELAY": str(delay)},
     )

@@ -19,7 +19,8 @@ from pytest_voiceeval.packs.eva_airline import EvaAirlineBaseScenario  # noqa: E
 assert issubclass(EvaAirlineBaseScenario, pytest_voiceeval.Scenario)
 tool = get_schema_tool_for_eval("RebookFlightTool", domain="eva_airline", shared_state={})
 assert tool.name == "rebook_flight"
-assert len(pytest_voiceeval.list_eval_scenarios()) >= 5
+names = pytest_voiceeval.list_eval_scenarios()
+assert sum(name.startswith("eva_airline__") for name in names) == 50, names
 from pytest_voiceeval.data.editions import UPSTREAM  # noqa: E402
 
 assert len(UPSTREAM["eva_airline"].checksums) == 53

@@ -163,7 +163,7 @@ class BotCaller:
         return CallerFailed(f"the caller's bot reported a fatal error: {fatal}")
 
     def at_work_until(self, now: float) -> float:  # noqa: ARG002 - its events tell
-        """Until when it was thinking of an answer, beyond what its events tell; ``now`` if it is."""
+        """Until when it was thinking of an answer, as far as its events do not tell."""
         return 0.0
 
     def thinking_time(self, now: float) -> float:  # noqa: ARG002 - its own time is the call's

@@ -104,8 +104,8 @@ def cleaned(text: str, names: Iterable[str] = ()) -> tuple[str, list[Handled]]:
     rules: tuple[tuple[Handled, Callable[[str], str]], ...] = (
         (Handled.THOUGHT, without_thinking),
         (Handled.BOTH_PARTS, without_agent_lines),
+        (Handled.STAGE_DIRECTION, without_stage_directions),  # one may stand before the name
         (Handled.PREFIX, lambda text: without_prefix(text, names)),
-        (Handled.STAGE_DIRECTION, without_stage_directions),
         (Handled.MARKUP, without_markup),
     )
     handled: list[Handled] = []

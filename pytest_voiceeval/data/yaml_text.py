@@ -73,6 +73,10 @@ def _read(text: str, path: Path, build: Callable[[_Builder, Node], Any]) -> Any:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
         raise DataError(f"is not YAML: {error.problem}", path=path, line=line) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        problem = f"is not YAML: the character {chr(error.character)!r} is not allowed"
+        raise DataError(problem, path=path, line=line) from None
     except yaml.YAMLError as error:
         raise DataError(f"is not YAML: {error}", path=path) from None
     except RecursionError:

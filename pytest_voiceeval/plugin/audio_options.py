@@ -74,8 +74,8 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "--clock",
         "string",
-        "virtual: a call takes as long as its bots compute, and goes the same way every time; real: "
-        "as long as it takes to speak (default: virtual where both bots are the built-in ones).",
+        "virtual: a call takes as long as its bots compute, and goes the same way every time; "
+        "real: as long as it takes to speak (default: virtual with the built-in bots).",
         metavar="virtual|real",
         extra={"choices": CLOCKS},
     ),

@@ -67,7 +67,7 @@ class DomainModule(pytest.Module):
                 yield ScenarioItem.of(self, name, variant)
 
     def _wanted(self, name: str, variants: Sequence[Variant]) -> Sequence[Variant]:
-        """Of a scenario asked for with parameters, only these variants."""
+        """Of a scenario asked for with parameters alone, only these variants."""
         only = self.selection.variants.get(name)
         if only is None:
             return variants
@@ -79,6 +79,8 @@ class DomainModule(pytest.Module):
                     f"{self.name}::{item_name(short_name(self.name, name))} has no variant "
                     f"[{parameters}]; " + (f"it has {shown}" if shown else "it has none at all")
                 )
+        if name in self.selection.whole:
+            return variants
         return [known[parameters] for parameters in known if parameters in only]
 
 

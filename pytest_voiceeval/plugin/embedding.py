@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_voiceeval.plugin.calling import Job
     from pytest_voiceeval.plugin.dialogues import Script
+    from pytest_voiceeval.plugin.options import Settings
 
 ENDS_ITS_PROCESS = frozenset({"crashes"})
 """Faults that take a process of the bot's own."""
@@ -44,12 +45,19 @@ def _is_pair(job: Job) -> bool:
     return job.bots.is_stock(job.agent) and agent == job.session
 
 
-def _obstacle(job: Job) -> str | None:
+def obstacle_of_run(settings: Settings) -> str | None:
+    """Why the built-in bots of a run need processes of their own; None if they do not."""
     if os.environ.get(CONFIG_VARIABLE):
         return f"the bots are set up by the file of {CONFIG_VARIABLE}"
-    fault = job.settings.agent_fault
-    if fault in ENDS_ITS_PROCESS:
-        return f"--agent-fault {fault} ends the process of the bot"
+    if settings.agent_fault in ENDS_ITS_PROCESS:
+        return f"--agent-fault {settings.agent_fault} ends the process of the bot"
+    return None
+
+
+def _obstacle(job: Job) -> str | None:
+    obstacle = obstacle_of_run(job.settings)
+    if obstacle is not None:
+        return obstacle
     packed = pack_scenario(job.scenario)
     return f"the scenario cannot be held elsewhere: {packed}" if isinstance(packed, str) else None
 

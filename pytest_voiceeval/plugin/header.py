@@ -89,11 +89,17 @@ def _sound(config: pytest.Config, settings: Settings) -> list[str]:
     """On which clock the calls of a run with sound are held."""
     if not settings.audio.on:
         return []
+    from pytest_voiceeval.plugin.embedding import obstacle_of_run
+
     bots = ("agent_bot", "caller_bot")
     ours = all(root_override(config, name) is None for name in bots)
-    virtual = settings.audio.clock == "virtual" and ours
-    how = "on a virtual clock" if virtual else "in real time"
-    return [f"sound: agent and caller speak, {how}"]
+    why = ""
+    if settings.audio.clock == "virtual" and ours:
+        obstacle = obstacle_of_run(settings)
+        if obstacle is None:
+            return ["sound: agent and caller speak, on a virtual clock"]
+        why = f": {obstacle}"
+    return [f"sound: agent and caller speak, in real time{why}"]
 
 
 def _by_settings(settings: Settings) -> str:

@@ -14,13 +14,13 @@ import pytest
 
 from pytest_voiceeval.call.errors import CallError
 from pytest_voiceeval.call.result import Verdict
-from pytest_voiceeval.plugin.selection import Selection
 from pytest_voiceeval.report.layout import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_voiceeval.call.result import CallResult
+    from pytest_voiceeval.plugin.selection import Selection
     from pytest_voiceeval.scenario.model import Scenario
     from pytest_voiceeval.scoring.signals import SuccessSignal
 
@@ -50,7 +50,7 @@ def arrange(config: pytest.Config, selection: Selection) -> Selection:
         if changed != list(names):
             _check_names(domain, changed)
             by_domain[domain] = tuple(changed)
-    return Selection(by_domain, selection.variants)
+    return replace(selection, by_domain=by_domain)
 
 
 def _check_names(domain: str, names: Sequence[str]) -> None:

@@ -29,11 +29,13 @@ class Selection:
 
     Attributes:
         by_domain: full names.
-        variants: of a scenario asked for as `domain::name[parameters]`, only these parameters.
+        variants: of a scenario asked for as `domain::name[parameters]`, these parameters.
+        whole: scenarios that were also asked for with all of their variants.
     """
 
     by_domain: Mapping[str, tuple[str, ...]]
     variants: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,12 +137,8 @@ class _Asked:
     def selection(self) -> Selection | None:
         """All that was added, None if nothing was."""
         by_domain = {domain: tuple(names) for domain, names in self._chosen.items()}
-        variants = {
-            name: frozenset(only)
-            for name, only in self._variants.items()
-            if name not in self._whole
-        }
-        return Selection(by_domain, variants) if by_domain else None
+        variants = {name: frozenset(only) for name, only in self._variants.items()}
+        return Selection(by_domain, variants, frozenset(self._whole)) if by_domain else None
 
     def add_domain(self, domain: str) -> None:
         """Add every scenario of a domain."""

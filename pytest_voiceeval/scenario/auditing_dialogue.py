@@ -51,18 +51,18 @@ def spoken_complaints(entry: Entry) -> Iterator[str]:
     """Yield what the agent does not say, or not in time, though its calls ask for it."""
     turns = entry.record["reference_dialogue"][::2]
     answers, before = iter(entry.gold.answers), ""
-    said = " ".join(turn["text"] for turn in turns)
+    said = " ".join(turn["text"] for turn in turns).casefold()
     for turn in turns:
         for call in turn.get("calls", ()):
             if call["name"] == END:
                 continue
             for fact in entry.hooks.spoken_facts(call, next(answers)):
-                spoken = speak(fact)
+                spoken = speak(fact).casefold()
                 if spoken not in said:
                     yield f"{call['name']}: the agent never says {fact}"
                 elif fact.startswith("{$") and spoken.rpartition(" ")[0] not in before:
                     yield f"{call['name']}: the agent does not say {fact} before the call"
-        before += f"{turn['text']} "
+        before += f"{turn['text']} ".casefold()
 
 
 def edition_complaints(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -70,7 +70,11 @@ class CallReader:
                 tool = get_schema_tool_for_eval(name, domain=self.domain, shared_state={})
             except UnknownToolError as error:
                 raise ValueError(str(error)) from None
-            self._schemas[name] = tool.schema
+            schema = tool.schema
+            if unknown := [p for p in schema.required if p not in schema.properties]:
+                has = ", ".join(schema.properties) or "none"
+                raise ValueError(f"it requires {unknown[0]!r}, but its parameters are {has}")
+            self._schemas[name] = schema
         return self._schemas[name]
 
     @staticmethod

@@ -13,6 +13,7 @@ sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eigh
 _SMALL, _TENS = _WORDS.split()[:20], _WORDS.split()[20:]
 _AMOUNT = re.compile(r"\$([0-9]{1,6})(?:\.([0-9]{2}))?")
 _MACRO = re.compile(r"\{([^{}]*)\}")
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.!?])\s*$")
 
 
 def in_words(number: int) -> str:
@@ -36,15 +37,21 @@ def _after(rest: int, link: str) -> str:
 
 
 def speak(text: str) -> str:
-    """Replace every `{...}` of a line by how it is said.
+    """Replace every `{...}` of a line by how it is said, at the beginning of a sentence too.
 
     Raises:
         ValueError: a brace is left over, or an amount is not one of dollars, with cents or without.
     """
-    spoken = _MACRO.sub(lambda match: _spoken(match[1]), text)
+    spoken = _MACRO.sub(_in_its_place, text)
     if "{" in spoken or "}" in spoken:
         raise ValueError(f"a brace without its partner in {text!r}")
     return spoken
+
+
+def _in_its_place(macro: re.Match[str]) -> str:
+    spoken = _spoken(macro[1])
+    begins = _SENTENCE_BEGINS.search(macro.string[: macro.start()])
+    return f"{spoken[:1].upper()}{spoken[1:]}" if begins else spoken
 
 
 def _spoken(content: str) -> str:

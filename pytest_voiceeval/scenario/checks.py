@@ -61,7 +61,7 @@ def _no_signals(scenario: Scenario) -> list[str]:
 def _unknown_signals(scenario: Scenario) -> list[str]:
     known = [signal.value for signal in SuccessSignal]
     if isinstance(given := scenario.success_signals, str):
-        return [f"success_signals must be a tuple of signals, such as ({given!r},), not a text"]
+        return [f"success_signals must be a tuple of signals, such as ('{given}',), not a text"]
     unknown = [str(name) for name in scenario.success_signals or () if name not in known]
     return [f"there is no signal {name!r}{_suggest(name, known)}" for name in unknown]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,25 @@ if TYPE_CHECKING:
 _FLAGS = ("ignore_capitalization", "ignore_punctuation", "clean_text", "disallow_extra_items")
 
 
+_SETTINGS = (
+    *_FLAGS,
+    "max_duration",
+    "success_signals",
+    "reference_answer",
+    "expected_scenario_db",
+    "expected_user_db",
+    "nl_assertions",
+    "db_state_assertions",
+    "initialization_actions",
+    "reference_dialogue",
+    "forbidden_calls",
+)
+"""What a scenario may leave out, so that nobody would miss it if it were misspelled."""
+
+
 def bad_values(scenario: Scenario) -> Iterator[str]:
     """Yield each value that cannot be used, with what it should be."""
+    yield from _misspelled(type(scenario))
     seconds: Any = scenario.max_duration
     if seconds is not None and not _is_duration(seconds):
         yield f"max_duration must be a number of seconds above 0, or None, not {seconds!r:.60}"
@@ -25,6 +43,19 @@ def bad_values(scenario: Scenario) -> Iterator[str]:
     yield from _bad_reference(scenario.reference_answer)
     yield from _bad_parts("agent", scenario.get_agent_prompt, scenario.get_agent_tools)
     yield from _bad_parts("user", scenario.get_user_prompt, scenario.get_user_tools)
+
+
+def _misspelled(cls: type[Scenario]) -> Iterator[str]:
+    """Yield names that are nearly those of settings which the class does not have."""
+    own = {name for base in cls.__mro__ if not _is_ours(base) for name in vars(base)}
+    free = [name for name in _SETTINGS if name not in own]
+    for name in sorted(own):
+        if close := difflib.get_close_matches(name, free, n=1, cutoff=0.9):
+            yield f"{cls.__name__}.{name} is nothing that counts; did you mean {close[0]!r}?"
+
+
+def _is_ours(base: type) -> bool:
+    return base is object or base.__module__.startswith("pytest_voiceeval.scenario.")
 
 
 def _is_duration(seconds: Any) -> bool:

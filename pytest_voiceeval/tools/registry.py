@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pytest_voiceeval.tools.base import StandardSchemaTool
 from pytest_voiceeval.tools.naming import declared_name, function_name_of, registry_key
+from pytest_voiceeval.tools.schemas import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,6 +201,9 @@ def _load(domain: str) -> None:
 
 
 def _build(tool_class: ToolClass, tool_args: dict[str, Any], **offered: Any) -> StandardSchemaTool:
+    if inspect.isabstract(tool_class):
+        missing = ", ".join(sorted(tool_class.__abstractmethods__))
+        raise TypeError(f"tool {place_of(tool_class)} does not define {missing}")
     accepted = inspect.signature(tool_class).parameters
     arguments = {key: value for key, value in offered.items() if key in accepted} | tool_args
     try:

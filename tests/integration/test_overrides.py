@@ -210,9 +210,12 @@ def test_parameters_that_make_no_sense(
     look(*arguments).stdout.fnmatch_lines([message])
 
 
-def test_a_scenario_without_variants_has_none(pytester: pytest.Pytester, look: Run) -> None:
+@pytest.mark.parametrize("beside", [[], ["--domain", "shop"]], ids=["alone", "beside its domain"])
+def test_a_scenario_without_variants_has_none(
+    pytester: pytest.Pytester, look: Run, beside: list[str]
+) -> None:
     write(pytester, {})
-    result = look("shop::apples[fast]")
+    result = look("shop::apples[fast]", *beside)
     result.stdout.fnmatch_lines(["shop::apples has no variant [[]fast]; it has none at all"])
 
 

@@ -99,6 +99,12 @@ def test_a_fault_of_how_the_call_goes_is_none_of_what_was_ordered(
     assert [line["reasons"] for line in results()] == [["clean_exit (caller_hangup)"]] * 2
 
 
+def test_a_short_call_is_not_over_before_the_crash(run: Run) -> None:
+    result = run("restaurant::pizza_pepperoni", "--agent-fault", "crashes")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*ended: agent_gone after 2 agent turns*"])
+
+
 def test_a_judge_decides_about_answers(run: Run, results: Results) -> None:
     def reply(request: dict[str, Any]) -> dict[str, Any]:
         part = re.compile(r"<(reference|prediction)>\n(.*?)\n</", re.DOTALL)

@@ -42,6 +42,8 @@ T, S, M, P, B = (
         ("**Customer:** Yes.", "Yes.", [P]),
         ("Marisol (impatient): Yes.", "Yes.", [P]),
         ("The caller: Yes.", "Yes.", [P]),
+        ("*sighs* Caller: Yes.", "Yes.", [S, P]),
+        ("Caller (sighs): Yes.", "Yes.", [S, P]),
         ("Here is the thing: I am late.", "Here is the thing: I am late.", []),
         ("Caller: Yes.\nAgent: Booked!\nCaller: Great.", "Yes.", [B, P]),
         ("Yes.\n**Agent:** Booked!", "Yes.", [B]),

@@ -293,8 +293,8 @@ async def test_everything_that_was_handled_is_a_warning(caller: Any) -> None:
     side = await llm_caller.read_out(include_db=False)
     assert side.warnings == (
         "the caller's model, 2 times: thinking was left out of its reply",
-        "the caller's model, once: a speaker's name was left out of its reply",
         "the caller's model, once: a stage direction was left out of its reply",
+        "the caller's model, once: a speaker's name was left out of its reply",
         "the caller's model, once: markup was left out of its reply",
         "the caller's model, once: called a tool that a caller does not have: dance",
         "the caller's model, once: answered in one piece although asked for a stream",

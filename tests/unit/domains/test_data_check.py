@@ -195,6 +195,14 @@ UNUSABLE = {
         "max_duration = -1",
         "max_duration must be a number of seconds above 0, *",
     ),
+    "misspelled setting": (
+        "ignore_capitalisation = True",
+        "One.ignore_capitalisation is nothing that counts; did you mean 'ignore_capitalization'?",
+    ),
+    "text for signals": (
+        "@property\ndef success_signals(self):\n    return 'is_action_match'",
+        "success_signals must be a tuple of signals, such as ('is_action_match',), not a text",
+    ),
     "flag": ("clean_text = 'yes'", "clean_text must be True or False, not 'yes'"),
     "number for an answer": (
         "reference_answer = 5",

@@ -106,9 +106,11 @@ def test_a_session_in_the_url_keeps_calls_apart(urls: list[str], apart: bool) ->
 async def test_turns_are_taken_one_at_a_time_in_one_process_and_several(tmp_path: Path) -> None:
     mine, other_process = Turns(tmp_path / "shared"), Turns(tmp_path / "shared")
     order: list[str] = []
+    used: list[bool] = []
 
     async def use(turns: Turns, name: str) -> None:
-        async with turns.one():
+        async with turns.one() as before:
+            used.append(before)
             order.append(f"{name} begins")
             await asyncio.sleep(0.02)
             order.append(f"{name} ends")
@@ -118,6 +120,7 @@ async def test_turns_are_taken_one_at_a_time_in_one_process_and_several(tmp_path
             group.create_task(use(turns, name))
     assert [step.split()[1] for step in order] == ["begins", "ends"] * 3
     assert order.index("a begins") < order.index("b begins")
+    assert used == [False, True, True]
 
 
 async def test_who_is_cancelled_while_waiting_leaves_no_lock(tmp_path: Path) -> None:
