@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.bots.fault_values import plausible_arguments, wrong_values
@@ -86,7 +86,7 @@ class Bench:
     def __init__(self, scenario: Scenario, dialogue: Dialogue) -> None:
         self.scenario = scenario
         self.dialogue = dialogue
-        self.reference = replay(scenario, calls_of(dialogue))
+        self.reference = replay(scenario, calls_of(dialogue), watched=False)
         state = initial_state(scenario)
         self.database = state.get("db")
         self.tools = agent_tools(scenario, state)
@@ -101,7 +101,7 @@ class Bench:
             return "its reference dialogue does not pass to begin with"
         disturbing: Edit | None = None
         for edit in islice(edits, MAX_TRIES):
-            outcome = replay(self.scenario, calls_of(edit.dialogue))
+            outcome = replay(self.scenario, calls_of(edit.dialogue), watched=False)
             if not self._is_seen(edit, outcome):
                 continue
             if self._leaves_others_alone(edit, outcome):
@@ -148,8 +148,8 @@ class Bench:
     def added_writes(self) -> Iterator[Edit]:
         """Give the reference with one more call after all its others."""
         own = [call for _, _, call in self.writes()]
-        varied = [wrong for call in own for wrong, _ in self._variants(call)]
-        for call in (*self.scenario.forbidden_calls, *varied, *own, *self._invented()):
+        varied = (wrong for call in own for wrong, _ in self._variants(call))
+        for call in chain(self.scenario.forbidden_calls, varied, own, self._invented()):
             dialogue, position = with_extra_call(self.dialogue, call)
             note = f"{call.name} is called as well: {_shown(dict(call.arguments))}"
             yield Edit(dialogue, note, changed=position)

@@ -6,8 +6,9 @@ will come. The texts name the endpoint and hold no key, which endpoints like to 
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,10 @@ from tenacity import (
     wait_exponential,
     wait_random,
 )
+
+from pytest_voiceeval.bots.stock_answer import Answer, NoCompletion, UnusableCall
+from pytest_voiceeval.scenario.dialogue import ENDING_CALLS
+from pytest_voiceeval.wire.retry_after import retry_after
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -42,6 +47,8 @@ SHOWN = 200
 _SPENT = re.compile(r"insufficient_quota|credit balance|billing", re.IGNORECASE)
 """A 429 that no waiting cures."""
 _NO_STREAM = {"text/html": "a web page", "application/json": "one piece, not a stream"}
+_LONGEST_BODY = 100_000
+"""Bytes of an answer that is no stream, beyond which nobody looks for an error in it."""
 
 
 class Messages(Protocol):
@@ -49,10 +56,6 @@ class Messages(Protocol):
 
     async def send_error(self, data: Mapping[str, Any]) -> None:
         """Send an RTVI message of the type `error`."""
-
-
-class NoCompletion(Exception):
-    """The endpoint answered with something else than the chunks of a completion."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Fault:
         passes: Whether the same request may succeed later.
         spent: Whether the model may have worked on it, so that it is charged.
         retry_after: Seconds the endpoint asks to wait, None if it does not.
+        no_credit: The account is empty.
+        of_model: It is what the model answered, not what the endpoint did.
     """
 
     words: str
@@ -72,6 +77,8 @@ class Fault:
     passes: bool = False
     spent: bool = False
     retry_after: float | None = None
+    no_credit: bool = False
+    of_model: bool = False
 
 
 class ModelService(OpenAILLMService):
@@ -112,7 +119,7 @@ class ModelService(OpenAILLMService):
         return params | {key: blank[key] for key in long} | {"extra_body": body}
 
     async def get_chat_completions(self, context: Any) -> Any:
-        """The chunks of a completion; what passes is tried again."""
+        """The chunks of a completion; what passes is tried again, as long as nothing was said."""
         retrying = AsyncRetrying(
             stop=stop_after_attempt(ATTEMPTS) | stop_before_delay(PATIENCE),
             wait=_pause,
@@ -120,15 +127,17 @@ class ModelService(OpenAILLMService):
             before_sleep=self._tell_retry,
             reraise=True,
         )
-        return await retrying(self._completions, context)
+        return await retrying(self._begin, context)
 
-    async def _completions(self, context: Any) -> Any:
+    async def _begin(self, context: Any) -> Answer:
         stream = await super().get_chat_completions(context)
         kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in _NO_STREAM:
-            await stream.close()
-            raise NoCompletion(f"answered with {_NO_STREAM[kind]} ({kind})")
-        return stream
+            raise await _not_streamed(stream, kind)
+        answer = Answer(
+            stream, self.stop_ttfb_metrics, self._tell_note, owed=_owes_words(context.messages)
+        )
+        return await answer.until_words()
 
     async def push_error(
         self, error_msg: str, exception: Exception | None = None, *given: Any, **options: Any
@@ -145,14 +154,50 @@ class ModelService(OpenAILLMService):
         pause = state.upcoming_sleep
         await self._tell(fault, f"; asked again after {pause:.1f} s", fatal=False)
 
+    async def _tell_note(self, words: str) -> None:
+        await self._tell(Fault(words, of_model=True), fatal=False)
+
     async def _tell(self, fault: Fault, more: str = "", *, fatal: bool) -> None:
         text = f"the endpoint {self._asked.shown_url} {fault.words}{more}"
         for secret in self._asked.secrets:
             text = secret.redact(text)
         logger.log("ERROR" if fatal else "WARNING", "{}", text)
-        # a key of its own beside those of the protocol, by which whose fault it is can be told
-        endpoint = {"status": fault.status, "spent": fault.spent}
-        await self._messages.send_error({"error": text, "fatal": fatal, "model_endpoint": endpoint})
+        data: dict[str, Any] = {"error": text, "fatal": fatal}
+        if not fault.of_model:
+            # a key of its own beside those of the protocol, by which whose fault it is can be told
+            data["model_endpoint"] = {"status": fault.status, "spent": fault.spent} | (
+                {"no_credit": True} if fault.no_credit else {}
+            )
+        await self._messages.send_error(data)
+
+
+def _owes_words(messages: Sequence[Any]) -> bool:
+    """Whether an empty answer leaves the caller without one: not after a call that ends it all."""
+    spoken = [message for message in messages if isinstance(message, Mapping)]
+    last = next((m for m in reversed(spoken) if m.get("role") != "tool"), {})
+    calls = last.get("tool_calls") or ()
+    return not any(call["function"]["name"] in ENDING_CALLS for call in calls)
+
+
+async def _not_streamed(stream: Any, kind: str) -> NoCompletion:
+    """What an answer in one piece says: some send errors with status 200."""
+    body = b""
+    try:
+        async for piece in stream.response.aiter_bytes():
+            body += piece
+            if len(body) > _LONGEST_BODY:
+                break
+        error = json.loads(body).get("error")
+    except (ValueError, AttributeError):
+        error = None
+    finally:
+        await stream.close()
+    if not error:
+        return NoCompletion(f"answered with {_NO_STREAM[kind]} ({kind})")
+    code = error.get("code") if isinstance(error, Mapping) else None
+    status = code if isinstance(code, int) else None
+    words = f"answered with an error: {_words_of(error)}"
+    return NoCompletion(words, status=status, passes=status in PASSING, spent=True)
 
 
 def fault_of(error: BaseException) -> Fault | None:
@@ -167,7 +212,9 @@ def fault_of(error: BaseException) -> Fault | None:
             words = f"broke off with an error: {_cut(error.message)}"
             return Fault(words, status=_number(error), spent=True)
         case NoCompletion():
-            return Fault(str(error))
+            return Fault(_cut(str(error)), error.status, error.passes, error.spent)
+        case UnusableCall():
+            return Fault(f"brought an answer that {error}", of_model=True, spent=True)
     return _by_connection(error) if _is(error, "HTTPError") else None
 
 
@@ -185,12 +232,13 @@ def _is(error: BaseException, *names: str) -> bool:
 
 def _by_status(error: APIStatusError) -> Fault:
     words = _words_of(error.body)
-    spent = bool(_SPENT.search(words))
+    spent = error.status_code in {402, 403, 429} and bool(_SPENT.search(str(error.body)))
     return Fault(
         f"answered HTTP {error.status_code}" + (f": {words}" if words else ""),
         status=error.status_code,
         passes=error.status_code in PASSING and not spent,
-        retry_after=_retry_after(error.response.headers),
+        retry_after=retry_after(error.response.headers),
+        no_credit=spent,
     )
 
 
@@ -213,14 +261,6 @@ def _named(error: BaseException) -> str:
 def _number(error: APIError) -> int | None:
     code = str(error.code)
     return int(code) if code.isdecimal() else None
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    try:
-        seconds = float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < float("inf") else None
 
 
 def _passes(error: BaseException) -> bool:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import Any
 
 from pytest_voiceeval.call.caller_stats import Handled
 from pytest_voiceeval.call.chat_reply import error_message
+from pytest_voiceeval.wire.retry_after import retry_after
 
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 """HTTP statuses after which the same request may succeed."""
@@ -110,33 +108,6 @@ def _way_out(status: int, body: str) -> str:
     if status == 429:
         return "; fewer calls at once or --caller-rpm keep below a provider's limit"
     return ""
-
-
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds a provider asks to wait, None if it does not say or says nonsense."""
-    given = {name.lower(): value.strip() for name, value in headers.items()}
-    milliseconds = _number(given.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    text = given.get("retry-after", "")
-    seconds = _number(text)
-    return seconds if seconds is not None else _until(text, now or datetime.now(UTC))
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value if value >= 0 and math.isfinite(value) else None
-
-
-def _until(text: str, now: datetime) -> float | None:
-    try:
-        at = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds())
 
 
 def brief(body: str) -> str:

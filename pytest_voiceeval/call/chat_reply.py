@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_voiceeval.call.usage import Usage, parse_usage
+from pytest_voiceeval.wire.function_calls import StreamedCalls
 
 Json = Mapping[str, Any]
 
@@ -52,13 +52,6 @@ class ChatReply:
 
 
 @dataclass
-class _Call:
-    id: str | None = None
-    name: str = ""
-    arguments: str = ""
-
-
-@dataclass
 class ReplyBuilder:
     """Puts the chunks of a streamed answer together."""
 
@@ -67,8 +60,7 @@ class ReplyBuilder:
     finish: str | None = None
     usage: Usage | None = None
     chunks: int = 0
-    _calls: dict[Any, _Call] = field(default_factory=dict)
-    _current: Any = None
+    _calls: StreamedCalls = field(default_factory=StreamedCalls)
 
     def add(self, chunk: Any) -> None:
         """Take one chunk.
@@ -96,27 +88,11 @@ class ReplyBuilder:
         self.text.append(_words(delta.get("content")))
         self.refusal.append(_words(delta.get("refusal")))
         for call in _calls_of(delta):
-            self._add_call(call)
-
-    def _add_call(self, call: Json) -> None:
-        id_, given = _text(call.get("id")), call.get("index")
-        key = given if isinstance(given, int) else id_ or self._current or 0
-        known = self._calls.get(key)
-        if known is not None and id_ and known.id and id_ != known.id:
-            # an endpoint that gives every call the same index
-            key, known = id_, self._calls.get(id_)
-        if known is None:
-            known = self._calls[key] = _Call()
-        self._current = key
-        known.id = known.id or id_ or None
-        name, arguments = _function(call)
-        if name != known.name:
-            known.name += name
-        known.arguments += arguments
+            self._calls.add(call)
 
     def finished(self) -> ChatReply:
         """The answer so far."""
-        calls = (FunctionCall(call.name, call.arguments) for call in self._calls.values())
+        calls = (FunctionCall(call.name, call.arguments) for call in self._calls.calls)
         return ChatReply(
             text="".join(self.text),
             calls=tuple(calls),
@@ -186,12 +162,3 @@ def _calls_of(delta: Json) -> list[Json]:
     legacy = delta.get("function_call")
     single: list[Json] = [{"function": legacy}] if isinstance(legacy, Mapping) else []
     return _objects(delta.get("tool_calls")) or single
-
-
-def _function(call: Json) -> tuple[str, str]:
-    function = call.get("function")
-    if not isinstance(function, Mapping):
-        return "", ""
-    arguments = function.get("arguments")
-    written = json.dumps(arguments) if isinstance(arguments, Mapping) else _text(arguments)
-    return _text(function.get("name")), written

@@ -81,15 +81,15 @@ class AgentStateFailed(CallError):
     code = "agent_state_failed"
 
 
-class AgentStateVerdict(AgentStateFailed):
-    """The user's `agent_state` decided the test by itself, as `pytest.fail` and `pytest.skip` do.
+class OwnVerdict(CallError):
+    """Code of the user's decided the test by itself, as `pytest.fail` and `pytest.skip` do.
 
     Attributes:
         raised: What it raised.
         outcome: What becomes of the call: `failed` or `skipped`.
     """
 
-    code = "agent_state_verdict"
+    code = "own_verdict"
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class AgentStateVerdict(AgentStateFailed):
         self.raised = raised
         self.outcome = outcome
 
-    def __reduce__(self) -> tuple[type[AgentStateVerdict], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type[OwnVerdict], tuple[object, ...]]:
         """Survive pickling between processes, measurements included."""
         return type(self), (str(self), self.conversation, self.raised, self.outcome)
 

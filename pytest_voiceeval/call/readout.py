@@ -6,7 +6,12 @@ import time
 from typing import TYPE_CHECKING
 
 from pytest_voiceeval.call.caller import KeepsRecord
-from pytest_voiceeval.call.errors import AgentStateFailed, ProtocolFailed, StateUnreadable
+from pytest_voiceeval.call.errors import (
+    AgentStateFailed,
+    OwnVerdict,
+    ProtocolFailed,
+    StateUnreadable,
+)
 from pytest_voiceeval.call.faults import bot_killed, find_exit, killed_from_outside
 from pytest_voiceeval.call.listening import blaming_caller, passed
 from pytest_voiceeval.call.pulls import Pulled, Wanted, as_record, pull
@@ -98,7 +103,7 @@ async def _ask_probe(probe: StateProbe, wanted: Wanted, agent: Peer, minutes: Mi
     db, db_hash = None, None
     try:
         db, db_hash = await probe.read(agent.limits)
-    except AgentStateFailed as error:
+    except (AgentStateFailed, OwnVerdict) as error:
         if not minutes.agent_failed:
             raise
         minutes.warnings.append(str(error))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.errors import AgentStateFailed, AgentStateVerdict
+from pytest_voiceeval.call.errors import AgentStateFailed, CallError, OwnVerdict
 from pytest_voiceeval.scoring.db_hash import StateError, get_dict_hash
 from pytest_voiceeval.scoring.plain import decimal_number
 
@@ -59,6 +59,7 @@ class StateProbe:
 
         Raises:
             AgentStateFailed: It raised, or took too long.
+            OwnVerdict: It decided the test by itself.
         """
         if self.set_state is not None:
             await self._ask("prepare of ", self.set_state, limits.state_prepare, "state_prepare")
@@ -68,6 +69,7 @@ class StateProbe:
 
         Raises:
             AgentStateFailed: It raised, took too long, or gave something else than a state.
+            OwnVerdict: It decided the test by itself.
         """
         state = await self._ask("", self.read_state, limits.state_read, "state_read")
         return await asyncio.to_thread(self._checked, state)
@@ -85,12 +87,12 @@ class StateProbe:
         except TimeoutError as error:
             raise AgentStateFailed(late) from error
 
-    def _fault(self, step: str, error: BaseException) -> AgentStateFailed:
+    def _fault(self, step: str, error: BaseException) -> CallError:
         """What it means that the user's code raised."""
         for kind, outcome in self.verdicts.items():
             if isinstance(error, kind):
                 text = f"{step}{self.name}: {error}"
-                return AgentStateVerdict(text, raised=error, outcome=outcome)
+                return OwnVerdict(text, raised=error, outcome=outcome)
         return AgentStateFailed(
             f"{step}{self.name} raised {type(error).__name__}{_place(error)}: {error}"
         )

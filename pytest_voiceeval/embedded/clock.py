@@ -22,11 +22,13 @@ class Clock:
     Attributes:
         now: Seconds.
         on_second: Called by `advance` whenever about a second has passed.
+        real: Seconds of the real clock, since whenever.
     """
 
     def __init__(self) -> None:
         self.now = START
         self.on_second: Callable[[], None] = lambda: None
+        self.real = time.monotonic  # before it is replaced
         self._second = START
 
     def install(self) -> None:

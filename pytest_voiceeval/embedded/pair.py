@@ -14,6 +14,7 @@ from pytest_voiceeval.bots.scripted_model import serve_scripted_model
 from pytest_voiceeval.bots.stock_config import BotConfig, parse_config
 from pytest_voiceeval.bots.stock_server import serving
 from pytest_voiceeval.call.audio.recording import RECORDING
+from pytest_voiceeval.call.audio.report import VirtualClock
 from pytest_voiceeval.call.audio.session import run_audio_call
 from pytest_voiceeval.call.bot_caller import BotCaller
 from pytest_voiceeval.call.errors import CallError
@@ -52,10 +53,11 @@ def hold(job: EmbeddedJob, clock: Clock) -> Conversation:
     clock.now = START
     random.seed(0)
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(clock)) as runner:
-        return runner.run(_logged(job))
+        return runner.run(_logged(job, clock))
 
 
-async def _logged(job: EmbeddedJob) -> Conversation:
+async def _logged(job: EmbeddedJob, clock: Clock) -> Conversation:
+    began = clock.real()
     folder = job.sound.folder
     if folder is None:
         raise ValueError("the pair needs a folder for its log")
@@ -73,7 +75,8 @@ async def _logged(job: EmbeddedJob) -> Conversation:
             log.note(asyncio.get_running_loop().time(), "bridge", "recording", wav.read_bytes())
         hash_ = log.close()
     if conversation is not None and conversation.sound is not None:
-        sound = replace(conversation.sound, clock="virtual", event_log_hash=hash_)
+        took = VirtualClock(hash_, round(clock.real() - began, 3))
+        sound = replace(conversation.sound, virtual=took)
         conversation = replace(conversation, sound=sound)
     if error is not None:
         error.conversation = conversation

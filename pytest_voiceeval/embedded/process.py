@@ -211,18 +211,14 @@ class Pairs:
         """
         async with self._places:
             number = self._free.pop()
+            pair = self._idle.pop(number, None) or Pair(self._log_path(number), self._env)
             try:
-                pair = self._idle.pop(number, None) or Pair(self._log_path(number), self._env)
                 if not pair.alive:
                     await pair.start()
                 yield pair
-                if pair.alive:
-                    self._idle[number] = pair
-            except CallError:
-                if pair.alive:
-                    self._idle[number] = pair
-                raise
             finally:
+                if pair.alive:  # a call that was cut off has ended it
+                    self._idle[number] = pair
                 self._free.append(number)
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from pytest_voiceeval.judge.faults import JudgeFault
+from pytest_voiceeval.wire.retry_after import retry_after
 
 SHOWN: Final = 300
 """Most characters of an endpoint's own words in a message."""
@@ -62,24 +60,6 @@ def _way_out(status: int, body: str) -> str:
     if status == 404:
         return "; check --judge-url (with its /v1/chat/completions) and --judge-model"
     return ""
-
-
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds an endpoint asks to wait, None if it does not say or says nonsense."""
-    text = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
-    try:
-        seconds = float(text)
-    except ValueError:
-        return _until(text.strip(), now or datetime.now(UTC))
-    return seconds if seconds >= 0 and math.isfinite(seconds) else None
-
-
-def _until(text: str, now: datetime) -> float | None:
-    try:
-        at = parsedate_to_datetime(text)
-    except (ValueError, IndexError):
-        return None
-    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds())
 
 
 def brief(body: str) -> str:

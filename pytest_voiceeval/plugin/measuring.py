@@ -13,12 +13,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import pytest
-
 from pytest_voiceeval.call.errors import (
-    AgentStateVerdict,
     CallError,
     MeasurementInvalid,
+    OwnVerdict,
     ResultsNotWritten,
     ScenarioInvalid,
 )
@@ -32,6 +30,7 @@ from pytest_voiceeval.plugin.dialogues import script_for
 from pytest_voiceeval.plugin.holding import hold
 from pytest_voiceeval.plugin.marks import unreported
 from pytest_voiceeval.plugin.model_agent import refuse_outage
+from pytest_voiceeval.plugin.outcome import DECIDING, outcome_of
 from pytest_voiceeval.plugin.sounding import judge_latency
 from pytest_voiceeval.plugin.watchdog import LoopLag
 from pytest_voiceeval.report.artifacts import write_call, write_unscored
@@ -42,8 +41,6 @@ from pytest_voiceeval.scenario.registry import RegistryError, location_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from pathlib import Path
-
-    from _pytest.outcomes import Skipped
 
     from pytest_voiceeval.call.plan import CallPlan
     from pytest_voiceeval.call.result import CallResult, Conversation
@@ -77,7 +74,7 @@ class Measured:
         session: The call's id.
         folder: Its files.
         result: Its verdicts; None if there are none.
-        problem: Why there are none: one of `expected_errors`, a bug, or a skip.
+        problem: Why there are none: one of `expected_errors`, or a bug.
         log: What was logged during it.
         lag: How late the event loop was meanwhile.
         seconds: What it took by itself, waiting for a bot left out.
@@ -87,7 +84,7 @@ class Measured:
     session: str
     folder: Path
     result: CallResult | None = None
-    problem: Exception | Skipped | None = None
+    problem: Exception | None = None
     log: CallLog = field(default_factory=CallLog)
     lag: LoopLag = field(default_factory=LoopLag)
     seconds: float = 0.0
@@ -122,6 +119,7 @@ class Measuring:
         self._bill = job.till.bill(job)
         self._waited = 0.0
         self._talking = False
+        self._held: Conversation | None = None
 
     async def run(self) -> Measured:
         """Hold the call; cancelling it frees its bots and leaves a line that says so."""
@@ -142,13 +140,12 @@ class Measuring:
     async def _steps(self) -> None:
         try:
             script = await _in_one_piece(asyncio.to_thread(self._prepare))
-            conversation = await self._hold(script)
+            conversation = self._held = await self._hold(script)
             result = await _in_one_piece(asyncio.to_thread(self._score, conversation))
             result = await self._llm_judge.judge(self._job.scenario, result)
             await _in_one_piece(asyncio.to_thread(self._keep, result))
-        except pytest.skip.Exception as skipped:
-            self._measured.problem = skipped
-            self._drop_folder()
+        except DECIDING as raised:
+            await _in_one_piece(asyncio.to_thread(self._keep_problem, self._own_verdict(raised)))
         except Exception as error:  # noqa: BLE001 - the item raises it, expected or not
             await _in_one_piece(asyncio.to_thread(self._keep_problem, error))
 
@@ -255,6 +252,10 @@ class Measuring:
             raise
         self._append(scored_line(self._measured.result))
 
+    def _own_verdict(self, raised: BaseException) -> OwnVerdict:
+        """What code of the user's, a scenario's or a hook's, raised to decide the test."""
+        return OwnVerdict(str(raised), self._held, raised, outcome_of(raised))
+
     def _keep_problem(self, error: Exception) -> None:
         """Keep whatever was measured of a call that has no verdict."""
         self._talking = False
@@ -307,7 +308,7 @@ class Measuring:
 
 def _was_skipped_unheard(error: Exception) -> bool:
     """Whether the user's code skipped the test before anybody had said a word."""
-    if not isinstance(error, AgentStateVerdict) or error.outcome != "skipped":
+    if not isinstance(error, OwnVerdict) or error.outcome != "skipped":
         return False
     return error.conversation is None or not error.conversation.started_at
 

@@ -16,6 +16,21 @@ else:
     Failed = pytest.fail.Exception  # the same class under its public name
 
 
+VERDICTS: dict[type[BaseException], str] = {
+    pytest.xfail.Exception: "skipped",
+    pytest.fail.Exception: "failed",
+    pytest.skip.Exception: "skipped",
+}
+"""What the user's code may raise to decide the test by itself, with what becomes of the call."""
+
+DECIDING = tuple(VERDICTS)
+
+
+def outcome_of(raised: BaseException) -> str:
+    """What becomes of the call whose test was decided by raising this; the first kind counts."""
+    return next(outcome for kind, outcome in VERDICTS.items() if isinstance(raised, kind))
+
+
 class CallFailed(Failed):
     """The agent did not do its job: a failed test."""
 

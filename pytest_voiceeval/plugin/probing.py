@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from pytest_voiceeval.call.errors import AgentStateFailed
 from pytest_voiceeval.call.state_probe import StateProbe
+from pytest_voiceeval.plugin.outcome import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -24,13 +23,6 @@ if TYPE_CHECKING:
 
 POLL = 0.05
 """Seconds between two looks at the turn of another process."""
-
-VERDICTS: dict[type[BaseException], str] = {
-    pytest.xfail.Exception: "skipped",
-    pytest.fail.Exception: "failed",
-    pytest.skip.Exception: "skipped",
-}
-"""What the user's code may raise to decide the test by itself, with what becomes of the call."""
 
 EXPECTED = (
     "expected a callable (scenario, session_id) -> dict, which may have a method "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 
-from pytest_voiceeval.call.errors import AgentStateFailed, AgentStateVerdict
+from pytest_voiceeval.call.errors import AgentStateFailed, OwnVerdict
 from pytest_voiceeval.plugin.audio_options import BUDGETS, problem_of_budgets
 from pytest_voiceeval.plugin.calling import Job
 from pytest_voiceeval.plugin.collection import ScenarioItem
@@ -114,6 +114,7 @@ class Runtime:
             given: What the fixtures `agent_bot`, `caller_bot` and `agent_state` gave.
         """
         __tracebackhide__ = True
+        _check_scenario(scenario)
         asked = time.perf_counter()
         try:
             measured = self._ahead.call(item, self, scenario, given)
@@ -127,8 +128,6 @@ class Runtime:
         """Give the call's result to its item, or raise why there is none."""
         __tracebackhide__ = True
         _take(item, RESULT)  # of an attempt that is rerun
-        if isinstance(measured.problem, pytest.skip.Exception):
-            raise measured.problem
         self.output.mark_reported(measured.session)
         if measured.result is None:
             self._not_measured(item, scenario, measured)
@@ -145,17 +144,17 @@ class Runtime:
         from pytest_voiceeval.report.error_text import render_error
 
         error = measured.problem
-        assert isinstance(error, Exception)  # noqa: S101 - there is a result, a skip, or this
+        assert error is not None  # noqa: S101 - there is a result, or this
+        own = error.raised if isinstance(error, OwnVerdict) else None
+        if own is not None and type(own) is not pytest.fail.Exception:
+            raise own  # a skip, or an expected failure
         _set_figures(item, error_figures(scenario.name, error, measured.folder))
         if not isinstance(error, expected_errors()):
             raise error
         shown = self.output.shown(measured.folder)
         nodeid, options = rerun_of(self._config, item.nodeid)
         text = render_error(error, nodeid=nodeid, artifacts=shown, options=options)
-        if isinstance(error, AgentStateVerdict) and error.raised is not None:
-            # the user's code has decided, so nothing is wrong with the call
-            raise CallFailed(text) if type(error.raised) is pytest.fail.Exception else error.raised
-        raise NotMeasured(text) from None
+        raise (NotMeasured(text) if own is None else CallFailed(text)) from None
 
     # -- what the look-ahead asks for
 
@@ -307,6 +306,18 @@ def _scenario(name: str) -> Scenario:
 
     scenario: Scenario = _explained(make)
     return scenario
+
+
+def _check_scenario(value: Any) -> None:
+    """Refuse what an override of the fixture `voice_scenario` gave, if it is no scenario."""
+    __tracebackhide__ = True
+    from pytest_voiceeval.scenario.model import Scenario
+
+    if not isinstance(value, Scenario):
+        raise NotMeasured(
+            f"the fixture 'voice_scenario' gave {value!r:.80}; expected a Scenario, such as "
+            "get_eval_scenario(name) returns"
+        )
 
 
 def scenario_name_of(item: pytest.Item) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from asyncio import CancelledError
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 MOST_THREADS = 2
 """Few on purpose: each one at work makes the event loop wait for the interpreter lock."""
+
+UNFIT = (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, CancelledError)
+"""What asyncio takes for its own end, or that of a task, or cannot pass on at all."""
 
 _Task = tuple[Future[Any], "Callable[[], Any]"]
 
@@ -57,5 +61,9 @@ class DaemonThreads(ThreadPoolExecutor):
 def _resolve(future: Future[Any], function: Callable[[], Any]) -> None:
     try:
         future.set_result(function())
+    except UNFIT as error:
+        unfit = RuntimeError(f"code that ran in a thread raised {error!r}")
+        unfit.__cause__ = error
+        future.set_exception(unfit)
     except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits for the future
         future.set_exception(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_voiceeval.call.errors import AgentStateVerdict, JudgeUnusable
+from pytest_voiceeval.call.errors import OwnVerdict, JudgeUnusable
 from pytest_voiceeval.report.characters import clean
 from pytest_voiceeval.report.failure_text import HEAD_LINES, footer
 from pytest_voiceeval.report.layout import ELLIPSIS, Lines, Section, count, fit, wrap
@@ -61,7 +61,7 @@ def _progress(error: Exception, conversation: Conversation | None) -> list[str]:
         return [*_known(error), _ended(conversation)]
     if conversation is None or not conversation.started_at:
         return ["not measured: the call never began"]
-    if isinstance(error, AgentStateVerdict):
+    if isinstance(error, OwnVerdict):
         return [_ended(conversation)]
     turns = count(conversation.agent_turns, "agent turn")
     return [f"not measured: the call broke off after {turns}, {conversation.duration:.1f} s"]

@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.errors import AgentStateVerdict, JudgeUnusable
+from pytest_voiceeval.call.errors import OwnVerdict, JudgeUnusable
 from pytest_voiceeval.report.files import json_text, locked
 from pytest_voiceeval.report.judge_figures import judge_line
 from pytest_voiceeval.report.sound import sound_line
@@ -70,7 +70,7 @@ def error_line(scenario: str, domain: str, error: Exception) -> Line:
     if conversation is not None:
         line = {**conversation_line(conversation), "warnings": list(conversation.warnings)}
     known = {"scenario": scenario, "domain": domain, **line}
-    if isinstance(error, AgentStateVerdict):
+    if isinstance(error, OwnVerdict):
         return {**known, "outcome": error.outcome, "reasons": [str(error)], "signals": {}}
     if isinstance(error, JudgeUnusable):
         # everything but the judge's verdict is known; it counts nowhere all the same

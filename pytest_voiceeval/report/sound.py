@@ -136,8 +136,9 @@ def _slow(exchange: ExchangeTiming, said: str) -> str:
 
 def _clock(sound: SoundReport) -> dict[str, Any]:
     """Which clock the call ran on, and what stands for all that happened on the virtual one."""
-    hash_ = sound.event_log_hash
-    return {"clock": sound.clock, **({} if hash_ is None else {"event_log_hash": hash_})}
+    if sound.virtual is None:
+        return {"clock": "real"}
+    return {"clock": "virtual", **asdict(sound.virtual)}
 
 
 def _brief(sound: SoundReport) -> dict[str, Any]:

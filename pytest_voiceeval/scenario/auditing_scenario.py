@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scenario.model import Scenario
 
 Json = dict[str, Any]
+
+_PLACEHOLDER = re.compile(r"\$?\{\{?\s*[A-Za-z_][\w.]*\s*\}?\}")
 
 FEWEST_TURNS = 3
 """Agent turns below which a call counts as stalled, unless `--min-agent-turns` says otherwise."""
@@ -140,6 +143,7 @@ def is_written_here(pack: Pack) -> bool:
 
 def scenario_complaints(entry: ScenarioEntry) -> Iterator[str]:
     """Yield what is wrong with one scenario, but for what its mutations tell."""
+    yield from _unfilled(entry.scenario)
     if not entry.has_dialogue:
         return
     broken = [
@@ -159,6 +163,17 @@ def scenario_complaints(entry: ScenarioEntry) -> Iterator[str]:
     if entry.record["forbidden_calls"]:
         yield from forbidden_complaints(entry)
     yield from _spoken(entry)
+
+
+def _unfilled(scenario: Scenario) -> Iterator[str]:
+    """Yield the placeholders that a model would read as they stand."""
+    for side in ("agent", "user"):
+        try:
+            prompt = getattr(scenario, f"get_{side}_prompt")()
+        except NotImplementedError:  # only the other's half is written
+            continue
+        for found in dict.fromkeys(_PLACEHOLDER.findall(prompt)):
+            yield f"the {side}'s prompt holds {found!r}, which nothing fills in"
 
 
 def _refused(entry: ScenarioEntry) -> Iterator[str]:

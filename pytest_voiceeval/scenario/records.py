@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -21,7 +20,6 @@ from pytest_voiceeval.scenario.model import Scenario
 from pytest_voiceeval.scenario.origins import Origin
 from pytest_voiceeval.scenario.registry import register_scenario_factory
 
-_ID = re.compile(r"\w[\w.-]*")
 _KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
 
 
@@ -51,9 +49,9 @@ class Record:
 class RecordScenario(Scenario):
     """A scenario that a record describes; a domain subclasses it for what its calls share.
 
-    A record has an `id` of letters, digits, `_`, `-` and `.`. It may have a `description`, a
-    `dialogue` and `forbidden` calls in the notation of `docs/authoring.md`, and a `note` for
-    people. A subclass names the keys it reads itself, and takes them from `self.record`.
+    A record has an `id`. It may have a `description`, a `dialogue` and `forbidden` calls in the
+    notation of `docs/authoring.md`, and a `note` for people. A subclass names the keys it reads
+    itself, and takes them from `self.record`.
 
     Attributes:
         KEYS: keys that every record must have, with the type of their values.
@@ -146,8 +144,6 @@ def _check(record: Record, scenario_class: type[RecordScenario]) -> None:
             raise record.error(f"unknown key {key!r}; {hint}")
         if type(value) is not known[key]:
             raise record.error(f"{key!r} must be {_kind(known[key])}, got {value!r:.40}")
-    if not _ID.fullmatch(record["id"]):
-        raise record.error("an 'id' has letters, digits, '_', '-' and '.', such as 'one_soup'")
     for line in record.fields.get("forbidden", ()):
         if not isinstance(line, str):
             raise record.error(f"'forbidden' must hold texts, each a call, got {line!r:.40}")

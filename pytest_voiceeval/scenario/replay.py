@@ -93,12 +93,18 @@ def initial_state(scenario: Scenario, side: str = "agent") -> dict[str, Any]:
     return state
 
 
-def replay(scenario: Scenario, calls: Sequence[ToolCall]) -> Replay:
+def replay(scenario: Scenario, calls: Sequence[ToolCall], *, watched: bool = True) -> Replay:
     """Run calls with the scenario's own tools on its initial state.
 
     A call of a tool that neither the agent nor the caller has is answered as a bot would answer it;
     so is any call that fails. The caller's tools work on the caller's state; where the scenario
     keeps both in step, that is done after every call. Nothing of the scenario is changed.
+
+    Args:
+        scenario: the scenario.
+        calls: the calls, in order.
+        watched: whether the steps tell if they wrote, which takes as long as all the rest; else
+            none of them did.
 
     Raises:
         ReplayError: the initial state cannot be set up.
@@ -116,7 +122,8 @@ def replay(scenario: Scenario, calls: Sequence[ToolCall]) -> Replay:
     for call in (None, *calls):
         if call is not None:
             of_user = call.name in user_tools and call.name not in tools
-            steps.append(make_call(call, *((user_tools, user) if of_user else (tools, state))))
+            side = (user_tools, user) if of_user else (tools, state)
+            steps.append(make_call(call, *side, watched=watched))
         if synced:
             _put_in_step(scenario, {"agent": state.get("db"), "user": user.get("db")})
     of_caller = [{**record, "side": "user"} for record in user.get("actions", ())]
@@ -181,13 +188,17 @@ def _as_sent(scenario: Scenario, side: str) -> dict[str, Any]:
 
 
 def make_call(
-    call: ToolCall, tools: Mapping[str, StandardSchemaTool], state: dict[str, Any]
+    call: ToolCall,
+    tools: Mapping[str, StandardSchemaTool],
+    state: dict[str, Any],
+    *,
+    watched: bool = True,
 ) -> Step:
     """Make one call with tools that were built on `state`, as a bot would."""
     tool = tools.get(call.name)
     if tool is None:
         return Step(call, _unknown_tool(call.name, tools), wrote=False)
-    if not isinstance(tool, WriteScenarioTool):
+    if not watched or not isinstance(tool, WriteScenarioTool):
         result = tool.invoke(**call.arguments)
         return Step(call, result, wrote=False, crash=tool.crash)
     before = _hash_of(state)

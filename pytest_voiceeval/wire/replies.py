@@ -92,6 +92,7 @@ def payload_of(reply: Envelope | WireError, name: str, where: str) -> Any:
     data = reply.data
     if reply.type == "error-response":
         error = str(data.get("error", data) if isinstance(data, dict) else data)
+        error = error or "no reason given"
         raise RequestRefused(f"{where}: {name!r} was refused: {error}", name, error)
     if not isinstance(data, dict):
         raise ProtocolBroken(

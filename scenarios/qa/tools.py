@@ -25,7 +25,8 @@ class GetCityWeatherTool(ReadScenarioTool):
 
     def _execute(self, city_name: str) -> dict[str, Any]:
         cities = self.shared_state["db"]["weather"]
-        name = next((n for n in cities if n.casefold() == city_name.strip().casefold()), None)
+        wanted = str(city_name).strip().casefold()
+        name = next((n for n in cities if n.casefold() == wanted), None)
         if name is None:
             raise ToolError("not_found", f"There is no weather report for {city_name}")
         return {"status": "success", "city": name, **cities[name]}

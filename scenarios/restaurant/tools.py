@@ -87,8 +87,8 @@ class PlaceOrderTool(WriteScenarioTool):
 
 def add_up(items: list[Any], menu: dict[str, Any]) -> dict[str, int]:
     """How many of each item of the menu were ordered; an item may be named more than once."""
-    if not items:
-        raise ToolError("nothing_ordered", "The order has no items")
+    if not items or not isinstance(items, list):
+        raise ToolError("nothing_ordered", "The order has no list of items")
     found: dict[str, int] = {}
     for item in items:
         if not isinstance(item, dict):

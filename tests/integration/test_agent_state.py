@@ -148,7 +148,7 @@ def test_the_probe_may_decide_the_test_and_no_call_is_lost(
     result.stdout.fnmatch_lines(
         [
             "*FAILURES*",
-            "agent_state_verdict: agent_state (conftest.py:8): two plums went missing",
+            "own_verdict: agent_state (conftest.py:8): two plums went missing",
             "ended: exit after 3 agent turns, *",
             "SKIPPED * no pears in winter",
             "SKIPPED * the figs are not ripe",

@@ -36,7 +36,6 @@ NOT_RUN = {
     r"^export \w+=\.\.\.$": "the reader's own key",
     r"(https?|wss?)://": "needs a server that is not there",
     r"^pytest -n 2$": "the suite that this test belongs to",
-    r"--modality audio": "takes as long as the call",
 }
 """Commands that are not run, by pattern, and why."""
 

@@ -95,48 +95,39 @@ def test_report_section_example(pytester: pytest.Pytester, run: Run) -> None:
     assert "tools called: none" in junit.read_text("utf-8")
 
 
-SIGNALS = "from pytest_voiceeval import Verdict\n\ndef pytest_voiceeval_signals(result):\n    "
+WRONG_SIGNALS = {
+    "raises": ("[1 / 0]", "raised ZeroDivisionError (conftest.py:*"),
+    "no_verdict": ("[('brief', True)]", "gave ('brief', True); it gives a list of*"),
+    "no_truth_value": (
+        "[Verdict('brief', 'yes')]",
+        "gave Verdict(name='brief', holds='yes'*",
+    ),
+    "name_of_ours": ("[Verdict('clean_exit', True)]", "the name 'clean_exit' is taken"),
+    "no_identifier": (
+        "[Verdict('two words', True)]",
+        "the name 'two words' is no identifier",
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        pytest.param(
-            f"{SIGNALS}return [1 / 0]",
-            "hook_failed: pytest_voiceeval_signals raised ZeroDivisionError (conftest.py:4):*",
-            id="raises",
-        ),
-        pytest.param(
-            f"{SIGNALS}return [('brief', True)]",
-            "hook_failed: pytest_voiceeval_signals gave ('brief', True); it gives a list of*",
-            id="no verdict",
-        ),
-        pytest.param(
-            f"{SIGNALS}return [Verdict('brief', 'yes')]",
-            "hook_failed: pytest_voiceeval_signals gave Verdict(name='brief', holds='yes'*",
-            id="no truth value",
-        ),
-        pytest.param(
-            f"{SIGNALS}return [Verdict('clean_exit', True)]",
-            "hook_failed: pytest_voiceeval_signals: the name 'clean_exit' is taken",
-            id="name of ours",
-        ),
-        pytest.param(
-            f"{SIGNALS}return [Verdict('two words', True)]",
-            "hook_failed: pytest_voiceeval_signals: the name 'two words' is no identifier",
-            id="no identifier",
-        ),
-    ],
-)
 def test_a_wrong_signal_is_an_error_and_not_the_agents(
-    pytester: pytest.Pytester, run: Run, results: Results, source: str, message: str
+    pytester: pytest.Pytester, run: Run, results: Results
 ) -> None:
-    write_pack(pytester.path, ["apples"])
-    pytester.makeconftest(source)
+    write_pack(pytester.path, WRONG_SIGNALS)
+    answers = [
+        f"    if result.scenario == 'shop__{name}': return {source}"
+        for name, (source, _) in WRONG_SIGNALS.items()
+    ]
+    head = "from pytest_voiceeval import Verdict\n\ndef pytest_voiceeval_signals(result):\n"
+    pytester.makeconftest(head + "\n".join(answers))
     result = run("--domain", "shop")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([message, "*Goodbye.*"])
-    assert results()[0]["error"]["code"] == "hook_failed"
+    result.assert_outcomes(errors=len(WRONG_SIGNALS))
+    for name, (_, message) in WRONG_SIGNALS.items():
+        start = "hook_failed: pytest_voiceeval_signals*"
+        result.stdout.fnmatch_lines(
+            [f"*_ ERROR at setup of shop::{name} _*", start + message, "*Goodbye.*"]
+        )
+    assert {line["error"]["code"] for line in results()} == {"hook_failed"}
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ BROKEN = {
         "pack.toml: unknown key 'descripton', did you mean 'description'?*",
     ),
     "syntax error": (
-        ("tools.py", "if not items:", "if not items"),
+        ("tools.py", "isinstance(items, list):", "isinstance(items, list)"),
         "the user pack 'bistro' cannot be loaded (*tools.py:*): SyntaxError: expected ':'*",
     ),
     "misspelled signal": (

@@ -146,10 +146,10 @@ def test_a_rerun_is_a_call_of_its_own(
 
 
 @pytest.mark.parametrize(
-    "plugin", ["terminal", "cacheprovider", "junitxml", "logging", "faulthandler"]
+    "plugins", [["terminal"], ["cacheprovider", "junitxml", "logging", "faulthandler"]], ids=str
 )
-def test_without_parts_of_pytest(pytester: pytest.Pytester, run: Run, plugin: str) -> None:
+def test_without_parts_of_pytest(pytester: pytest.Pytester, run: Run, plugins: list[str]) -> None:
     write_pack(pytester.path, ["apples"])
-    result = run("--domain", "shop", "-p", f"no:{plugin}")
-    assert result.ret == 0, result.stderr.str()
+    result = run("--domain", "shop", *(f"-pno:{plugin}" for plugin in plugins))
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
     assert (pytester.path / "out" / "results.jsonl").is_file()

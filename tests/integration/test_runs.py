@@ -95,29 +95,29 @@ def test_tests_of_ones_own_get_the_result(pytester: pytest.Pytester, run: Run) -
     )
 
 
-@pytest.mark.parametrize(
-    ("marker", "message"),
-    [
-        pytest.param("", "*asks for a call but names no scenario*", id="no scenario"),
-        pytest.param(
-            '@pytest.mark.voiceeval(scenario="eva_airline::nowhere")',
-            "no scenario named 'eva_airline__nowhere'*",
-            id="unknown scenario",
-        ),
-        pytest.param(
-            '@pytest.mark.voiceeval(scenario="eva_airline::cancellation_refund", durration=5)',
-            "*does not take durration; it takes scenario, duration, min_agent_turns, strict_match*",
-            id="unknown argument",
-        ),
-    ],
-)
-def test_a_wrong_marker_is_an_error_in_one_line(
-    pytester: pytest.Pytester, run: Run, marker: str, message: str
-) -> None:
-    pytester.makepyfile(f"import pytest\n\n{marker}\ndef test_it(call): pass")
+def test_a_wrong_marker_is_an_error_in_one_line(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def test_no_scenario(call): pass
+
+        @pytest.mark.voiceeval(scenario="eva_airline::nowhere")
+        def test_unknown_scenario(call): pass
+
+        @pytest.mark.voiceeval(scenario="eva_airline::cancellation_refund", durration=5)
+        def test_unknown_argument(call): pass
+        """
+    )
     result = run()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([message])
+    result.assert_outcomes(errors=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*asks for a call but names no scenario*",
+            "no scenario named 'eva_airline__nowhere'*",
+            "*does not take durration; it takes scenario, duration, min_agent_turns, strict_match*",
+        ]
+    )
     result.stdout.no_fnmatch_line("*site-packages*")
 
 

@@ -40,7 +40,7 @@ CALLED_OFF = {
         "  missing  result(waitlist=[[]{3 fields}, {3 fields}], parties=2)",
         "  handed in result(waitlist=[[]*], parties=3)*",
         "actions: 1 missing, 1 not as referenced (process_refund, resolve_ticket)",
-        '  missing  process_refund(amount="$18.90", account_id="NL-2041")',
+        '  missing  process_refund(amount="$18.90", date="2026-03-12",',
         "  recorded resolve_ticket",
     ],
     "extra-write": [

@@ -19,6 +19,7 @@ SESSION_FILES = {
     "all_metrics.json",
     "all_latencies.csv",
     "all_summary.txt",
+    "evaluation_log.txt",
     "run_args.json",
 }
 

@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class VirtualClock:
+    """What is to be known of a call on the virtual clock.
+
+    Attributes:
+        event_log_hash: All that the bots sent, and when, as one hash: the same in every run.
+        real_seconds: How long the call took by the real clock.
+    """
+
+    event_log_hash: str
+    real_seconds: float
+
+
+@dataclass(frozen=True)
 class SoundReport:
     """How a call sounded, and how well it was carried. Seconds since the recording's first frame.
 
@@ -27,9 +40,7 @@ class SoundReport:
         pace: How punctual the relay was.
         playout: What became of each side's sound on its way.
         recording: Name of the recording in the call's folder, None if there is none.
-        clock: `real`, or `virtual` if the call took no longer than its parties had to work.
-        event_log_hash: What the bots sent, and when, as one hash: the same in every run on the
-            virtual clock; None on the real one.
+        virtual: Of a call that was not held in real time.
     """
 
     timing: Timing
@@ -39,5 +50,4 @@ class SoundReport:
     pace: Pace
     playout: Mapping[Side, PlayoutFigures]
     recording: str | None = None
-    clock: str = "real"
-    event_log_hash: str | None = None
+    virtual: VirtualClock | None = None

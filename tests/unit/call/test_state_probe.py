@@ -13,8 +13,8 @@ import pytest
 
 from pytest_voiceeval.call.errors import (
     AgentStateFailed,
-    AgentStateVerdict,
     BotKilled,
+    OwnVerdict,
     StateUnreadable,
 )
 from pytest_voiceeval.call.ledger import AppliedAction, Ledger, WireCall
@@ -220,7 +220,7 @@ async def test_code_that_decides_the_test_ends_the_call_with_all_that_was_measur
         given = replace(probe(read), verdicts={Enough: "skipped"})
         bot = plain_bot(kit, kit.leaving())
         async with kit.serving(bot):
-            with pytest.raises(AgentStateVerdict) as e:
+            with pytest.raises(OwnVerdict) as e:
                 await kit.hold(bot, state=given)
         assert str(e.value) == "agent_state (conftest.py:7): no stock today"
         assert e.value.outcome == "skipped"

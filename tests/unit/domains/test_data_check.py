@@ -195,6 +195,10 @@ UNUSABLE = {
         "max_duration = -1",
         "max_duration must be a number of seconds above 0, *",
     ),
+    "placeholder": (
+        f"{TALK}\nuser_task = Task(goal='order ${{item}} for {{{{ name }}}}')",
+        "the user's prompt holds '${item}', which nothing fills in",
+    ),
     "misspelled setting": (
         "ignore_capitalisation = True",
         "One.ignore_capitalisation is nothing that counts; did you mean 'ignore_capitalization'?",

@@ -12,6 +12,7 @@ import pytest
 from pytest_voiceeval.data.errors import DataError
 from pytest_voiceeval.scenario.records import RecordScenario, register_records
 from pytest_voiceeval.scenario.registry import (
+    BadScenarioName,
     DuplicateScenario,
     get_eval_scenario,
     location_of,
@@ -100,10 +101,6 @@ def test_json_does_as_well(register: Register, name: str, text: str, line: int) 
             "second: unknown key 'zzz'; known are description, dialogue, forbidden",
         ),
         (f"{GOOD}  tags: one", "second: 'tags' must be a list, got 'one'"),
-        ("- id: one soup\n  size: 1\n  wish: x", "one soup: an 'id' has letters, digits, '_', '-'"),
-        ("- id: ''\n  size: 1\n  wish: x", "calls.yaml:1: : an 'id' has letters, digits"),
-        ("- id: ../x\n  size: 1\n  wish: x", "../x: an 'id' has letters, digits"),
-        ("- id: a::b\n  size: 1\n  wish: x", "a::b: an 'id' has letters, digits"),
         (f"{GOOD}  forbidden: [7]", "second: 'forbidden' must hold texts, each a call, got 7"),
         ("- id: 7\n  size: 1\n  wish: x", "7: 'id' must be a text, got 7"),
         ("- id: a\n  size: true\n  wish: x", "a: 'size' must be a whole number, got True"),
@@ -117,6 +114,11 @@ def test_what_is_wrong_is_told_with_file_and_line(register: Register, text: str,
     with pytest.raises(DataError) as error:
         register(text)
     assert says in str(error.value)
+
+
+def test_a_record_without_a_name(register: Register) -> None:
+    with pytest.raises(BadScenarioName, match=r"calls\.yaml:2\) has nothing after the domain"):
+        register(GOOD.replace("first", "''"))
 
 
 def test_two_records_of_one_name(register: Register) -> None:

@@ -79,7 +79,7 @@ def test_models_write_the_same_order_in_many_ways(
         ([item(unit_price="0.2")], "0.20", "wrong_price", "Pie costs 0.10"),
         ([item(quantity="0")], "0.00", "invalid_number", "0 is not a whole number"),
         ([item(quantity="1.5")], "0.15", "invalid_number", "1.5 is not a whole number"),
-        ([], "0.00", "nothing_ordered", "The order has no items"),
+        ([], "0.00", "nothing_ordered", "The order has no list of items"),
     ],
 )
 def test_what_does_not_add_up_is_refused_and_not_handed_in(

@@ -7,7 +7,13 @@ import json
 
 import pytest
 
-from pytest_voiceeval.bots.faults import FAULTS, FaultPlan, NotApplicable, plan_fault
+from pytest_voiceeval.bots.faults import (
+    FAULTS,
+    REPLIES_BEFORE_CRASH,
+    FaultPlan,
+    NotApplicable,
+    plan_fault,
+)
 from pytest_voiceeval.data.root import shipped_data_root
 from pytest_voiceeval.scenario import registry
 from pytest_voiceeval.scenario.dialogue import ENDING_CALLS, Dialogue
@@ -94,8 +100,8 @@ def _planned(record_id: str, fault: str) -> FaultPlan:
     return plan
 
 
-def _outcome(scenario: Scenario, dialogue: Dialogue) -> Replay:
-    return replay(scenario, [call for turn in dialogue for call in turn.calls])
+def _outcome(scenario: Scenario, dialogue: Dialogue, *, watched: bool = False) -> Replay:
+    return replay(scenario, [call for turn in dialogue for call in turn.calls], watched=watched)
 
 
 def _seen(scenario: Scenario, outcome: Replay) -> str:
@@ -107,6 +113,11 @@ def _seen(scenario: Scenario, outcome: Replay) -> str:
         and ReplayVerdict(scenario, {signal}).of(outcome) is False
     ]
     return "".join(failed) or "."
+
+
+def _writes(scenario: Scenario) -> bool:
+    gold = _outcome(scenario, scenario.reference_dialogue, watched=True)
+    return any(step.wrote for step in gold.steps)
 
 
 def test_the_table_has_every_scenario_and_the_other_kinds_are_below() -> None:
@@ -129,11 +140,7 @@ def test_a_fault_is_seen_by_the_signals_it_should_be(record_id: str, fault: str)
 @pytest.mark.parametrize("fault", ["wrong-field", "missing-call"])
 def test_only_an_agent_who_has_nothing_to_write_cannot_write_it_wrongly(fault: str) -> None:
     spared = {record_id for record_id, seen in SEEN.items() if seen[fault] == "-"}
-    idle = {
-        record_id
-        for record_id, scenario in _scenarios().items()
-        if not any(step.wrote for step in _outcome(scenario, scenario.reference_dialogue).steps)
-    }
+    idle = {record_id for record_id, scenario in _scenarios().items() if not _writes(scenario)}
     assert spared == idle
 
 
@@ -160,9 +167,13 @@ def test_who_hangs_falls_silent_in_the_middle_of_the_call(record_id: str) -> Non
     assert 3 <= plan.hang_at_turn < turns - 2  # after the three turns a call must have
 
 
-@pytest.mark.parametrize("fault", ["crashes", "garbage"])
+@pytest.mark.parametrize(
+    ("fault", "waits_at"), [("crashes", REPLIES_BEFORE_CRASH), ("garbage", None)]
+)
 @each_id
-def test_a_broken_bot_plays_what_is_right_until_it_breaks(record_id: str, fault: str) -> None:
+def test_a_broken_bot_plays_what_is_right_until_it_breaks(
+    record_id: str, fault: str, waits_at: int | None
+) -> None:
     plan = _planned(record_id, fault)
-    assert (plan.bot_fault, plan.hang_at_turn) == (fault, None)
+    assert (plan.bot_fault, plan.hang_at_turn) == (fault, waits_at)
     assert plan.dialogue == _scenarios()[record_id].reference_dialogue

@@ -170,17 +170,63 @@ BY_HAND: dict[str, dict[str, Json]] = {
         "meal_vouchers.MEAL-B5TKD9-PAX0": {"amount": 25, "voucher_reason": "irrops_overnight"},
         "hotel_vouchers.HOTEL-B5TKD9": {"num_nights": 1, "issued_date": "2026-03-06"},
     },
+    "2.1.6": {
+        "reservations.8LPN3T": {"status": "cancelled"},
+        "refunds.REF-8LPN3T-001": {"refund_amount": 118 + 147, "refund_type": "full_fare"},
+        "refunds.REF-8LPN3T-002": {"refund_amount": 24 + 35, "refund_type": "ancillary_fees"},
+    },
+    "2.2.2": {
+        "reservations.JM64RD.bookings.1": {"fare_class": "main_cabin", "fare_paid": 780},
+        "reservations.JM64RD.bookings.1.segments.0": {"seat": "21C"},
+        "refunds.REF-JM64RD-001": {"refund_amount": 780 - 347, "refund_type": "partial_fare"},
+        "meal_vouchers.MEAL-JM64RD-PAX0": {"amount": 15, "voucher_reason": "delay_over_4_hours"},
+    },
+    "2.3.4": {
+        "reservations.4BXH7N": {"status": "cancelled"},
+        "refunds.REF-4BXH7N-001": {"refund_amount": 231, "refund_type": "full_fare"},
+        "travel_credits.TC4BXH7NPAX": {"amount": 189 - 100},
+    },
     "3.1.3": {
         "reservations.T9GX2R.bookings.1": {"journey_id": "FL_LQ743_20260715", "fare_paid": 185},
         "reservations.T9GX2R.bookings.1.segments.0": {"seat": "26C"},
         "reservations.T9GX2R.standby_list.0": {"journey_id": "FL_LQ739_20260715", "position": 3},
         "journeys.FL_LQ739_20260715.standby_list.2": {"confirmation_number": "T9GX2R"},
     },
+    "3.1.5": {
+        "reservations.K3WYR9.bookings.1": {"fare_paid": 132 + 219, "fare_class": "main_cabin"},
+        "reservations.K3WYR9.bookings.1.segments.0": {"seat": "21C"},
+        "reservations.K3WYR9.bookings.1.segments.1": {"seat": "21A"},
+    },
+    "4.2.5": {
+        "reservations.2RMX8G": {"status": "confirmed"},
+        "reservations.2RMX8G.bookings.0.segments.0": {"seat": "21C", "bags_checked": 1},
+        "reservations.2RMX8G.standby_list.0": {"journey_id": "FL_LQ814_20260602", "position": 2},
+    },
     "5.1.1": {
         "reservations.N4WZ8C": {"status": "cancelled"},
         "refunds.REF-N4WZ8C-001": {"refund_amount": 184 + 172, "refund_type": "full_fare"},
         "refunds.REF-N4WZ8C-002": {"refund_amount": 28 + 35, "refund_type": "ancillary_fees"},
         "journeys.FL_LQ862_LQ875_20260606.segments.1.available_seats": {"main_cabin": 4 + 1},
+    },
+    "5.1.2": {
+        "reservations.M8TQF2": {"status": "cancelled"},
+        "refunds.REF-M8TQF2-001": {"refund_amount": 61 + 78, "refund_type": "full_fare"},
+    },
+    "5.1.5": {
+        "reservations.VB3N7S": {"status": "confirmed"},
+        "reservations.VB3N7S.bookings.0": {"status": "confirmed", "fare_paid": 231},
+        "reservations.VB3N7S.bookings.1": {"status": "cancelled"},
+        "refunds.REF-VB3N7S-001": {"refund_amount": 84 + 223, "refund_type": "full_fare"},
+    },
+    "5.2.1": {
+        "reservations.8RNK4B": {"status": "cancelled"},
+        "travel_credits.TC8RNK4BPAX": {"amount": 284 - 100},
+    },
+    "6.1.1": {
+        "reservations.5DWC9P.bookings.1": {"journey_id": "FL_LQ745_20270112", "fare_paid": 168},
+        "reservations.5DWC9P.bookings.1.segments.0": {"seat": "21C", "bags_checked": 1},
+        "meal_vouchers.MEAL-5DWC9P-PAX0": {"amount": 25},
+        "hotel_vouchers.HOTEL-5DWC9P": {"num_nights": 3},
     },
     "7.2.1": {"reservations.W6FJ3P": {"status": "confirmed"}},
 }

@@ -184,6 +184,11 @@ def test_a_pack_file_is_checked(user_folder, make_pack, toml, problem):
     assert "eva_airline" in [pack.domain for pack in list_packs() if pack.problem is None]
 
 
+def test_a_byte_order_mark_does_no_harm(user_folder, make_pack):
+    make_pack("shop_mark", toml="\ufeff" + TOML)
+    assert packs.find_pack("shop_mark").description == "A shop"
+
+
 def test_a_pack_without_code_is_told(user_folder):
     (user_folder / "shop_bare").mkdir()
     (user_folder / "shop_bare" / "pack.toml").write_text(TOML)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import subprocess
 import sys
 import threading
@@ -20,6 +22,20 @@ def test_results_and_errors_come_back() -> None:
     with pytest.raises(pytest.skip.Exception):
         threads.submit(pytest.skip, "not now").result(5)
     threads.shutdown()
+
+
+async def test_what_would_end_an_event_loop_comes_back_as_an_error_that_names_it() -> None:
+    threads = DaemonThreads()
+    asyncio.get_running_loop().set_default_executor(threads)
+
+    def raising(error: BaseException) -> None:
+        raise error
+
+    for error in (SystemExit(3), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()):
+        async with asyncio.timeout(10):
+            with pytest.raises(RuntimeError, match=re.escape(f"raised {error!r}")) as e:
+                await asyncio.to_thread(raising, error)
+        assert e.value.__cause__ is error
 
 
 def test_no_more_threads_than_allowed_and_each_is_used_again() -> None:

@@ -112,7 +112,14 @@ def test_every_name_becomes_one_safe_unique_folder(tmp_path: Path) -> None:
     assert len({folder.name for folder in folders}) == len(HOSTILE)
     assert all(len(folder.name) <= 100 and folder.is_dir() for folder in folders)
     assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
-    ours = {"bot_logs", "results.jsonl", "all_metrics.json", "run_args.json", "all_summary.txt"}
+    ours = {
+        "bot_logs",
+        "results.jsonl",
+        "all_metrics.json",
+        "run_args.json",
+        "all_summary.txt",
+        "evaluation_log.txt",
+    }
     assert not ours & {folder.name.lower() for folder in folders}
 
 

@@ -78,6 +78,11 @@ class TestClasses:
         ):
             register_eval_scenario(scenario_class)
 
+    def test_a_name_without_anything_after_the_domain_is_refused(self, fresh_registry, shop):
+        scenario_class = type("Odd", (shop,), {"name": "shop__"})
+        with pytest.raises(BadScenarioName, match=r"\.py:\d+\) has nothing after the domain"):
+            register_eval_scenario(scenario_class)
+
     @pytest.mark.parametrize("name", ["a/b__c", "../x__c", "a::b__c", "my shop__c"])
     def test_a_domain_that_cannot_be_a_folder_is_refused(self, fresh_registry, shop, name):
         scenario_class = type("Odd", (shop,), {"name": name})

@@ -83,6 +83,15 @@ def test_calls_change_a_copy_of_the_initial_state(store):
     assert result.refused == (result.steps[3],)
 
 
+def test_steps_that_nobody_watches_lead_to_the_same_end(store):
+    calls = [ToolCall("sell", {"item": "lamp", "count": 2}), ToolCall("sell", {"item": "sofa"})]
+    seen, unseen = replay(store(), calls), replay(store(), calls, watched=False)
+    assert (unseen.db, unseen.actions) == (seen.db, seen.actions)
+    assert [step.result for step in unseen.steps] == [step.result for step in seen.steps]
+    assert [step.wrote for step in seen.steps] == [True, False]
+    assert [step.wrote for step in unseen.steps] == [False, False]
+
+
 def test_an_unknown_tool_is_answered_as_a_bot_would(store):
     step = replay(store(), [ToolCall("steal", {"item": "lamp"})]).steps[0]
     assert step.refused
