@@ -213,6 +213,4 @@ def stock_bot_command(
     name = f"stock {role} bot"
     # whatever the tests make of warnings, those of the bot's libraries are nobody's errors here
     env = {"PYTHONWARNINGS": "", **(env or {})}
-    return BotCommand(
-        tuple(argv), role, name, log_path, env=env, ready="line", max_calls=max_calls
-    )
+    return BotCommand(tuple(argv), role, name, log_path, env=env, ready="line", max_calls=max_calls)

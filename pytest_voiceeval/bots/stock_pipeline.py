@@ -35,7 +35,7 @@ from pytest_voiceeval.bots import handlers
 from pytest_voiceeval.bots.handlers_context import lasting_output
 from pytest_voiceeval.bots.stock_faults import Crash, GarbageSerializer
 from pytest_voiceeval.bots.stock_model import ModelService
-from pytest_voiceeval.bots.stock_voice import hearing_stages, transport_options, turns
+from pytest_voiceeval.bots.stock_voice import hearing_stages, serializer, transport_options, turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -315,4 +315,4 @@ def _install_behaviour(
 def _serializer(session: Session, config: BotConfig) -> ProtobufFrameSerializer:
     if config.fault == "garbage":
         return GarbageSerializer(seed=session.id)
-    return ProtobufFrameSerializer()
+    return serializer(config.speech) if config.speech else ProtobufFrameSerializer()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from pipecat.audio.vad.vad_analyzer import VADParams
 from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregatorParams
 from pipecat.processors.audio.vad_processor import VADProcessor
+from pipecat.serializers.protobuf import ProtobufFrameSerializer
 from pipecat.turns.user_start import VADUserTurnStartStrategy
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 
 if TYPE_CHECKING:
-    from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
     from pipecat.audio.vad.vad_analyzer import VADAnalyzer
     from pipecat.processors.frame_processor import FrameProcessor
 
@@ -27,7 +27,6 @@ VAD = VADParams(confidence=0.6, start_secs=0.1, stop_secs=0.2, min_volume=0.2)
 def transport_options(speech: SpeechConfig) -> dict[str, Any]:
     """How the transport takes and gives sound."""
     return {
-        "audio_in_filter": _filter(speech),
         "audio_in_enabled": True,
         "audio_out_enabled": True,
         "audio_in_sample_rate": SAMPLE_RATE_IN,
@@ -43,6 +42,14 @@ def hearing_stages(speech: SpeechConfig) -> list[FrameProcessor]:
         SpeechError: A service cannot be made.
     """
     return [VADProcessor(vad_analyzer=_detector(speech)), speech.stt.make()]
+
+
+def serializer(speech: SpeechConfig) -> ProtobufFrameSerializer:
+    """What reads the frames; where only tones are listened to, silence is dropped early."""
+    from pytest_voiceeval.bots.speech.tone_services import ToneSerializer, ToneSTTService
+
+    tones = speech.vad == "tones" and speech.stt.load() is ToneSTTService
+    return ToneSerializer() if tones else ProtobufFrameSerializer()
 
 
 def turns(speech: SpeechConfig) -> LLMUserAggregatorParams:
@@ -67,11 +74,3 @@ def _detector(speech: SpeechConfig) -> VADAnalyzer:
     from pytest_voiceeval.bots.speech.tone_services import ToneDetector
 
     return ToneDetector(params=params)
-
-
-def _filter(speech: SpeechConfig) -> BaseAudioFilter | None:
-    """What the stages are spared; none where somebody else's service listens."""
-    from pytest_voiceeval.bots.speech.tone_services import LongSilenceFilter, ToneSTTService
-
-    tones = speech.vad == "tones" and speech.stt.load() is ToneSTTService
-    return LongSilenceFilter() if tones else None

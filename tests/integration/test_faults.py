@@ -112,7 +112,7 @@ def test_a_fault_that_makes_no_difference_skips_with_its_reason(run: Run) -> Non
 
 
 def test_a_bot_that_dies_is_one_outcome_and_the_run_goes_on(run: Run, results: Results) -> None:
-    run(*SEEDS[:3], "--agent-fault", "crashes").assert_outcomes(failed=3)
+    run(*SEEDS[:2], "--agent-fault", "crashes").assert_outcomes(failed=2)
     assert {line["end_reason"] for line in results()} == {"agent_gone"}
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_voiceeval.plugin.outcome import NotMeasured
+from pytest_voiceeval.plugin.runtime import _check_scenario
 from tests.integration.conftest import Run
 from tests.integration.quick import write_project
 
@@ -24,30 +26,25 @@ def pytest_voiceeval_signals(config, scenario, result):
         case "exits":
             raise SystemExit(3)
     return []
-
-
-@pytest.fixture
-def voice_scenario(request, voice_scenario):
-    return "quick__no" if request.node.name == "text" else voice_scenario
 """
 
 
-def test_no_call_is_lost_by_what_a_hook_or_a_fixture_raises(
+def test_no_call_is_lost_by_what_a_hook_raises(
     pytester: pytest.Pytester, run: Run, results: Results
 ) -> None:
-    names = ["skips", "fails", "expected", "exits", "passes", "text"]
+    names = ["skips", "fails", "expected", "exits", "passes"]
     write_project(pytester.path, names, conftest=DECIDING)
     result = run("--domain", "quick", "-rsx")
-    result.assert_outcomes(skipped=1, failed=1, xfailed=1, errors=2, passed=1)
+    result.assert_outcomes(skipped=1, failed=1, xfailed=1, errors=1, passed=1)
     result.stdout.fnmatch_lines(
         [
-            "*NotMeasured: the fixture 'voice_scenario' gave 'quick__no'; expected a*",
+            "E  *RuntimeError: code that ran in a thread raised SystemExit(3)",
             "own_verdict: said yes too often",
             "ended: exit after 3 agent turns, *",
+            "SKIPPED * not on a Monday",
+            "XFAIL *quick::expected - a known fault",
         ]
     )
-    result.stdout.fnmatch_lines(["SKIPPED * not on a Monday", "XFAIL quick::expected*known fault"])
-    result.stdout.fnmatch_lines(["*RuntimeError: code that ran in a thread raised SystemExit(3)*"])
     lines = {line["nodeid"].partition("::")[2]: line for line in results()}
     assert {name: line["outcome"] for name, line in lines.items()} == {
         "skips": "skipped",
@@ -58,3 +55,9 @@ def test_no_call_is_lost_by_what_a_hook_or_a_fixture_raises(
     }
     assert lines["skips"]["reasons"] == ["not on a Monday"]
     assert all(line["reported"] for line in lines.values())
+
+
+@pytest.mark.parametrize("value", ["quick__one", None])
+def test_an_override_of_the_scenario_must_give_one(value: Any) -> None:
+    with pytest.raises(NotMeasured, match=r"fixture 'voice_scenario' gave .*; expected a Scenario"):
+        _check_scenario(value)

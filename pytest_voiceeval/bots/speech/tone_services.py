@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
-from pipecat.audio.filters.base_audio_filter import BaseAudioFilter
 from pipecat.audio.vad.vad_analyzer import VADAnalyzer, VADParams
 from pipecat.frames.frames import (
     Frame,
+    InputAudioRawFrame,
     TranscriptionFrame,
     VADUserStoppedSpeakingFrame,
 )
+from pipecat.serializers.protobuf import ProtobufFrameSerializer
 from pipecat.services.settings import STTSettings
 from pipecat.services.stt_service import STTService
 from pipecat.utils.time import time_now_iso8601
@@ -28,7 +29,6 @@ from pytest_voiceeval.bots.speech.tones import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from pipecat.frames.frames import FilterControlFrame
     from pipecat.processors.frame_processor import FrameDirection
 
     from pytest_voiceeval.bots.speech.tones import Heard
@@ -133,27 +133,22 @@ class ToneDetector(VADAnalyzer):
         return 1.0
 
 
-class LongSilenceFilter(BaseAudioFilter):
-    """Drops what follows on a second of silence: digital zeros, in which nothing can be heard.
+class ToneSerializer(ProtobufFrameSerializer):
+    """Reads frames, and drops what follows on a second of silence.
 
-    For most of a call a bot hears zeros, and its stages spend as much on them as on speech.
+    Digital zeros, in which nothing can be heard, are most of what a bot is sent, and its stages
+    would spend as much on them as on speech.
     """
 
     def __init__(self) -> None:
-        self._rate = 0
-        self._silent = 0
+        super().__init__()
+        self._silent = 0.0
 
-    async def start(self, sample_rate: int) -> None:
-        """Learn the rate of what follows."""
-        self._rate = sample_rate
-
-    async def stop(self) -> None:
-        """Nothing is held."""
-
-    async def process_frame(self, frame: FilterControlFrame) -> None:
-        """Nothing to control."""
-
-    async def filter(self, audio: bytes) -> bytes:
-        """Give what is to be heard; nothing in a long silence."""
-        self._silent = self._silent + len(audio) // 2 if is_silent(audio) else 0
-        return b"" if self._silent > LONG_SILENCE * self._rate else audio
+    async def deserialize(self, data: str | bytes) -> Frame | None:
+        """Read a frame; None is one that nobody has to hear."""
+        frame = await super().deserialize(data)
+        if not isinstance(frame, InputAudioRawFrame):
+            return frame
+        seconds = frame.num_frames / frame.sample_rate
+        self._silent = self._silent + seconds if is_silent(frame.audio) else 0.0
+        return None if self._silent > LONG_SILENCE else frame

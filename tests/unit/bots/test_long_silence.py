@@ -7,11 +7,13 @@ import warnings
 import pytest
 
 from pytest_voiceeval.bots.speech.tones import Listener, encode
+from pytest_voiceeval.wire.frames import AudioFrame
+from pytest_voiceeval.wire.frames import encode as encode_frame
 
 with warnings.catch_warnings():
     # pipecat imports what Python is about to drop
     warnings.simplefilter("ignore", DeprecationWarning)
-    from pytest_voiceeval.bots.speech.tone_services import LONG_SILENCE, LongSilenceFilter
+    from pytest_voiceeval.bots.speech.tone_services import LONG_SILENCE, ToneSerializer
 
 RATE = 16_000
 FRAME = 512
@@ -19,10 +21,14 @@ FRAME = 512
 
 
 async def filtered(sound: bytes) -> list[bytes]:
-    long_silence = LongSilenceFilter()
-    await long_silence.start(RATE)
-    frames = [sound[at : at + FRAME] for at in range(0, len(sound), FRAME)]
-    return [await long_silence.filter(frame) for frame in frames]
+    serializer = ToneSerializer()
+    heard = []
+    for at in range(0, len(sound), FRAME):
+        frame = await serializer.deserialize(
+            encode_frame(AudioFrame(sound[at : at + FRAME], RATE, 1))
+        )
+        heard.append(b"" if frame is None else frame.audio)
+    return heard
 
 
 async def test_only_zeros_beyond_a_second_are_dropped() -> None:
