@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from openai.types.chat import ChatCompletionChunk
+from openai.types.chat.chat_completion_chunk import ChoiceDelta
 
 from pytest_voiceeval.wire.function_calls import StreamedCall, StreamedCalls
 
@@ -28,6 +29,10 @@ STOPPED = {
     "content_filter": "ended the answer by its content filter",
 }
 """Finish reasons after which something is missing."""
+
+
+LONGEST = 100_000
+"""Characters of an answer: two hours of speech. Some models go on until they are stopped."""
 
 
 class NoCompletion(Exception):
@@ -48,8 +53,8 @@ class NoCompletion(Exception):
         self.spent = spent
 
 
-class UnusableCall(Exception):
-    """The model calls a function with arguments that nobody can read."""
+class UnusableAnswer(Exception):
+    """The model answers what nobody can use: a call that cannot be read, or words without end."""
 
 
 class Answer:
@@ -82,7 +87,7 @@ class Answer:
 
         Raises:
             NoCompletion: The endpoint sent something else, or less.
-            UnusableCall: The model calls a function that cannot be called like that.
+            UnusableAnswer: The model calls a function that cannot be called like that.
         """
         try:
             async for chunk in self._chunks:
@@ -108,61 +113,77 @@ class Answer:
 
     async def _checked(self) -> AsyncGenerator[Any, None]:
         calls = StreamedCalls()
-        finish, words = None, False
+        finish, said = None, 0
         async for chunk in _readable(self._stream):
-            choice = _first_choice(chunk)
+            choice = _put_right(chunk, calls)
             if choice is not None:
                 await self._begun()
-                finish = getattr(choice, "finish_reason", None) or finish
-                _take_calls(choice, calls)
-                words = bool(choice.delta.content) or words
+                finish = choice.finish_reason or finish
+                said += len(choice.delta.content or "")
+            if said > LONGEST:
+                raise UnusableAnswer(f"is longer than {LONGEST} characters")
             yield chunk
         if finish is None:
             raise _broken("broke off before the end of its answer (no finish_reason)")
         if finish in STOPPED:
             await self._note(f"{STOPPED[finish]} (finish_reason {finish})")
-        elif self._owed and not words and not calls.calls:
+        elif self._owed and not said and not calls.calls:
             await self._note("answered with no words and no calls")
         for number, call in enumerate(calls.calls):
             yield _as_chunk(call, number, finish)
 
 
 async def _readable(stream: Chunks) -> AsyncIterator[Any]:
-    """The chunks; what is none of them is no completion."""
+    """The chunks, as far as they are any."""
     try:
         async for chunk in stream:
-            _refuse_error(chunk)
             yield chunk
     except ValueError:
         raise _broken("answered with a chunk that is not JSON") from None
 
 
+def _put_right(chunk: Any, calls: StreamedCalls) -> Any:
+    """Take the calls out of a chunk, and what Pipecat cannot count or say; return its choice."""
+    _refuse_error(chunk)
+    try:
+        chunk.usage = _usage_of(chunk)
+        if not chunk.choices:
+            return None
+        choice = chunk.choices[0]
+        if choice.delta is None:
+            choice.delta = ChoiceDelta()
+        choice.delta.content = _words_of(choice.delta.content)
+        for piece in choice.delta.tool_calls or ():
+            calls.add(piece.to_dict(warnings=False))
+        choice.delta.tool_calls = None
+    except (AttributeError, TypeError, LookupError):
+        raise _broken("answered with chunks that are not those of a completion") from None
+    return choice
+
+
 def _refuse_error(chunk: Any) -> None:
-    """vLLM's errors in a stream, which have no key `error`."""
-    if not isinstance(getattr(chunk, "choices", None) or [], list):
-        raise _broken("answered with chunks that are not those of a completion")
+    """An error in the shape of vLLM, which has no key `error`."""
     if getattr(chunk, "object", None) == "error":
         code, said = getattr(chunk, "code", None), getattr(chunk, "message", "")
         status = code if isinstance(code, int) else None
         raise NoCompletion(f"broke off with an error: {said}", status=status, spent=True)
 
 
-def _first_choice(chunk: Any) -> Any:
-    """The choice that Pipecat looks at, its words as text, None if it says nothing."""
-    choice = chunk.choices[0] if chunk.choices else None
-    if choice is None or not getattr(choice, "delta", None):
-        return None
-    content = choice.delta.content
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, Mapping))
-        choice.delta.content = "".join(part for part in parts if isinstance(part, str))
-    return choice
+def _usage_of(chunk: Any) -> Any:
+    """Its token counts, None unless there are both: some endpoints fill in zeros."""
+    match chunk.usage and (chunk.usage.prompt_tokens, chunk.usage.completion_tokens):
+        case (int(prompt), int(completion)) if prompt > 0 and completion >= 0:
+            chunk.usage.total_tokens = prompt + completion
+            return chunk.usage
+    return None
 
 
-def _take_calls(choice: Any, calls: StreamedCalls) -> None:
-    for piece in choice.delta.tool_calls or ():
-        calls.add(piece.to_dict(warnings=False))
-    choice.delta.tool_calls = None
+def _words_of(content: Any) -> str | None:
+    """Words of a chunk; Mistral's reasoning models send a list of parts."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    parts = (part.get("text") for part in content if isinstance(part, Mapping))
+    return "".join(part for part in parts if isinstance(part, str))
 
 
 def _as_chunk(call: StreamedCall, number: int, finish: str) -> ChatCompletionChunk:
@@ -187,8 +208,8 @@ def _checked_arguments(call: StreamedCall, finish: str) -> str:
         usable = False
     if not usable:
         why = f"; it {STOPPED[finish]}" if finish in STOPPED else ""
-        raise UnusableCall(
-            f"called {call.name} with arguments that are no JSON object: {written!r:.80}{why}"
+        raise UnusableAnswer(
+            f"calls {call.name} with arguments that are no JSON object: {written!r:.80}{why}"
         )
     return written
 

@@ -24,7 +24,7 @@ from tenacity import (
     wait_random,
 )
 
-from pytest_voiceeval.bots.stock_answer import Answer, NoCompletion, UnusableCall
+from pytest_voiceeval.bots.stock_answer import Answer, NoCompletion, UnusableAnswer
 from pytest_voiceeval.scenario.dialogue import ENDING_CALLS
 from pytest_voiceeval.wire.retry_after import retry_after
 
@@ -213,7 +213,7 @@ def fault_of(error: BaseException) -> Fault | None:
             return Fault(words, status=_number(error), spent=True)
         case NoCompletion():
             return Fault(_cut(str(error)), error.status, error.passes, error.spent)
-        case UnusableCall():
+        case UnusableAnswer():
             return Fault(f"brought an answer that {error}", of_model=True, spent=True)
     return _by_connection(error) if _is(error, "HTTPError") else None
 

@@ -87,16 +87,10 @@ def score(
         action_differences=action_differences,
         assertion_verdicts=verdicts,
         breakdown=breakdown,
-        warnings=(
-            *conversation.warnings,
-            *database.warnings,
-            *of_caller.warnings,
-            *_blindness(scenario, database, of_caller),
-        ),
-        user_database=None if of_caller.matches is None else of_caller,
+        warnings=(*conversation.warnings, *_oddities(scenario, database, of_caller)),
         misspoken=misspoken(scenario, conversation),
         **_measured(conversation),
-        **_compared(database),
+        **_compared(database, of_caller),
     )
 
 
@@ -184,7 +178,7 @@ def _measured(conversation: Conversation) -> dict[str, Any]:
     }
 
 
-def _compared(database: Database) -> dict[str, Any]:
+def _compared(database: Database, of_caller: Database) -> dict[str, Any]:
     """What the result repeats of the comparison of databases."""
     return {
         "expected_db": database.expected,
@@ -193,6 +187,7 @@ def _compared(database: Database) -> dict[str, Any]:
         "db_diff": database.diff,
         "changes": database.changes,
         "db_note": database.note,
+        "user_database": None if of_caller.matches is None else of_caller,
     }
 
 
@@ -281,6 +276,11 @@ def _compose(
 
 def _as_bool(verdict: bool | str) -> bool | None:
     return verdict if isinstance(verdict, bool) else None
+
+
+def _oddities(scenario: Scenario, agent: Database, user: Database) -> tuple[str, ...]:
+    """What looks odd about the databases and changes no verdict."""
+    return (*agent.warnings, *user.warnings, *_blindness(scenario, agent, user))
 
 
 def _blindness(scenario: Scenario, agent: Database, user: Database) -> tuple[str, ...]:

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from pytest_voiceeval.bots.command import Role
     from pytest_voiceeval.call.audio.plan import SoundPlan
-    from pytest_voiceeval.call.result import Conversation
+    from pytest_voiceeval.call.result import Conversation, Side
     from pytest_voiceeval.embedded.job import EmbeddedJob
+    from pytest_voiceeval.wire.backlog import Event
 
 PORTS: dict[Role, int] = {"agent": 1, "user": 2}
 MODEL_PORT = 3
@@ -57,15 +58,21 @@ def hold(job: EmbeddedJob, clock: Clock) -> Conversation:
 
 
 async def _logged(job: EmbeddedJob, clock: Clock) -> Conversation:
-    began = clock.real()
     folder = job.sound.folder
     if folder is None:
         raise ValueError("the pair needs a folder for its log")
     log = EventLog(folder / EVENT_LOG, START)
+    began: float | None = None
+
+    def witness(side: Side, event: Event) -> None:
+        nonlocal began
+        began = began or clock.real()
+        log.take(side, event)
+
     error: CallError | None = None
     conversation: Conversation | None = None
     try:
-        conversation = await _call(job, replace(job.sound, witness=log.take))
+        conversation = await _call(job, replace(job.sound, witness=witness))
     except CallError as failed:
         error, conversation = failed, failed.conversation
     finally:
@@ -75,7 +82,7 @@ async def _logged(job: EmbeddedJob, clock: Clock) -> Conversation:
             log.note(asyncio.get_running_loop().time(), "bridge", "recording", wav.read_bytes())
         hash_ = log.close()
     if conversation is not None and conversation.sound is not None:
-        took = VirtualClock(hash_, round(clock.real() - began, 3))
+        took = VirtualClock(hash_, round(clock.real() - (began or clock.real()), 3))
         sound = replace(conversation.sound, virtual=took)
         conversation = replace(conversation, sound=sound)
     if error is not None:

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
     from pytest_voiceeval.call.result import Conversation
 
-NOT_THE_MODEL = frozenset({401, 402, 403, 404, 407, 429})
-"""HTTP statuses that say nothing about what was asked: key, credit, address or rate are wrong."""
+NOT_THE_MODEL = frozenset(
+    {401, 402, 403, 404, 407, 408, 425, 429, 502, 503, 504, 520, 521, 522, 523, 524, 529}
+)
+"""HTTP statuses that say nothing about what was asked: key, credit, address or rate are wrong, or
+whatever stands before the model does not reach it. A 500 may be what the model wrote."""
 
 _WAYS_OUT: Mapping[int | None, str] = {
     None: "check --agent-llm-url, and whether the server runs",
@@ -115,9 +118,19 @@ def refuse_outage(conversation: Conversation, model: AgentModel | None) -> None:
     spoke = any(said.role == "agent" for said in conversation.transcript)
     if spoke and status is not None and status not in NOT_THE_MODEL:
         return
-    way_out = _WAYS_OUT.get(status)
+    way_out = _way_out(fault["model_endpoint"])
     hint = f"; {way_out}" if way_out else ""
     raise AgentModelFailed(f"the agent's model ({model.model!r}): {fault['error']}{hint}")
+
+
+def _way_out(endpoint: Mapping[str, Any]) -> str | None:
+    """What to do about a failure; nothing helps against a connection that breaks."""
+    status = endpoint.get("status")
+    if status is None and endpoint.get("spent"):
+        return None
+    if isinstance(status, int) and 300 <= status < 400:
+        return "it points elsewhere, where keys are not sent: give the final address"
+    return _WAYS_OUT.get(402 if endpoint.get("no_credit") else status)
 
 
 def refused_runs(conversation: Conversation) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_voiceeval.call.errors import OwnVerdict, JudgeUnusable
+from pytest_voiceeval.call.errors import JudgeUnusable, OwnVerdict
 from pytest_voiceeval.report.characters import clean
 from pytest_voiceeval.report.failure_text import HEAD_LINES, footer
 from pytest_voiceeval.report.layout import ELLIPSIS, Lines, Section, count, fit, wrap

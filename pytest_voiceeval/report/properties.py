@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pytest_voiceeval.call.database import Database
     from pytest_voiceeval.call.judgement import Judgement
     from pytest_voiceeval.call.prices import Cost
     from pytest_voiceeval.call.result import CallResult, Conversation
@@ -36,6 +37,7 @@ def figures(result: CallResult) -> list[tuple[str, Figure]]:
             "stalled": result.stalled,
             **_measured(result.conversation),
             "db_changes": None if result.changes is None else len(result.changes),
+            "user_db_changes": _places(result.user_database),
             "action_differences": len(result.action_differences),
             COUNT: None if result.misspoken is None else len(result.misspoken),
             "warnings": len(result.warnings),
@@ -52,6 +54,11 @@ def error_figures(
     measured = {} if conversation is None else _measured(conversation)
     known = {**measured, "scenario": scenario, "error": error_of(error)["code"]}
     return _named({**known, "artifacts": _folder(artifacts)})
+
+
+def _places(found: Database | None) -> int | None:
+    """Differing places of the caller's database, None where none is expected or known."""
+    return None if found is None or found.changes is None else len(found.changes)
 
 
 def _judge(judgement: Judgement | None) -> dict[str, Figure | None]:

@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from pytest_voiceeval.call.errors import OwnVerdict, JudgeUnusable
+from pytest_voiceeval.call.errors import JudgeUnusable, OwnVerdict
 from pytest_voiceeval.report.files import json_text, locked
 from pytest_voiceeval.report.judge_figures import judge_line
 from pytest_voiceeval.report.sound import sound_line

@@ -127,13 +127,9 @@ def replay(scenario: Scenario, calls: Sequence[ToolCall], *, watched: bool = Tru
         if synced:
             _put_in_step(scenario, {"agent": state.get("db"), "user": user.get("db")})
     of_caller = [{**record, "side": "user"} for record in user.get("actions", ())]
-    return Replay(
-        db=state.get("db"),
-        actions=[*state.get("actions", ()), *of_caller],
-        steps=tuple(steps),
-        handed_in=tuple(state.get(HANDED_IN, ())),
-        user_db=user.get("db"),
-    )
+    actions = [*state.get("actions", ()), *of_caller]
+    handed_in = tuple(state.get(HANDED_IN, ()))
+    return Replay(state.get("db"), actions, tuple(steps), handed_in, user.get("db"))
 
 
 def _put_in_step(scenario: Scenario, databases: Mapping[str, dict[str, Any] | None]) -> None:

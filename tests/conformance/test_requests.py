@@ -111,6 +111,7 @@ async def test_results(serve_agent: Serve, result: dict[str, Any], expected: Any
         pytest.param({"error": "unknown message type: x"}, "unknown message type: x", id="usual"),
         pytest.param("plainly no", "plainly no", id="text"),
         pytest.param({"why": 1}, "{'why': 1}", id="other-keys"),
+        pytest.param({"error": ""}, "no reason given", id="no-words"),
     ],
 )
 async def test_refusal(serve_agent: Serve, data: Any, told: str) -> None:

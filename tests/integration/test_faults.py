@@ -28,7 +28,7 @@ EXPECTED = {
     "crashes": (
         "failed",
         "agent_gone",
-        ["agent_gone", "db_state_match", "clean_exit (agent_gone)"],
+        ["agent_gone", "stalled", "db_state_match", "clean_exit (agent_gone)"],
     ),
     "do-nothing": ("failed", "exit", ["stalled", "db_state_match"]),
     "garbage": ("error", None, None),

@@ -21,7 +21,7 @@ class VirtualClock:
 
     Attributes:
         event_log_hash: All that the bots sent, and when, as one hash: the same in every run.
-        real_seconds: How long the call took by the real clock.
+        real_seconds: What its talk, the read-outs after it included, took by the real clock.
     """
 
     event_log_hash: str

@@ -99,6 +99,8 @@ def test_the_stock_bots_command(tmp_path: Path) -> None:
         *("--llm-url", "http://h/{session}/v1", "--model", "scripted"),
     )
     assert (command.ready, command.max_calls) == ("line", 16)
+    # with PYTHONWARNINGS=error for the tests, the bot's libraries would not even load
+    assert command.env["PYTHONWARNINGS"] == ""
     faulty = stock_bot_command("user", llm_url="http://h/v1", log_path=tmp_path, fault="crashes")
     assert faulty.argv[-2:] == ("--fault", "crashes")
 

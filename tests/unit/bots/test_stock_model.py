@@ -88,6 +88,15 @@ async def words_of(asked: ModelService) -> str:
     return words
 
 
+CALL = ("cancel", {"code": "N4WZ8C", "parts": [1, 2]})
+
+
+def events(*data: Any) -> Any:
+    """A stream of these events, None for none, and nothing that ends it."""
+    lines = [each if isinstance(each, str) else json.dumps(each) for each in data if each]
+    return raw("".join(f"data: {line}\n\n" for line in lines).encode(), "text/event-stream")
+
+
 BUSY = error(503, "Overloaded", Retry_After="0")
 
 
@@ -120,6 +129,36 @@ async def test_key_and_query_go_with_each_request() -> None:
         pytest.param(raw(b"{}"), 1, "one piece, not a stream (application/json)", id="no stream"),
         pytest.param(streamed_error("Boom", 502), 1, "broke off with an error: Boom", id="broken"),
         pytest.param(Say("One two three four", cut_after=2), 1, "broke off (ReadError", id="cut"),
+        pytest.param(
+            Say(calls=(CALL,), cut_after=3), ATTEMPTS, "broke off (ReadError", id="cut, no words"
+        ),
+        pytest.param(
+            Say(calls=(CALL,), finish=None), ATTEMPTS, "before the end of its answer", id="no end"
+        ),
+        pytest.param(
+            status(429, {"error": {"message": "Spent", "code": "insufficient_quota"}}),
+            1,
+            "HTTP 429: Spent",
+            id="no credit, by its code",
+        ),
+        pytest.param(
+            raw(b'{"error": {"message": "No such model", "code": 400}}'),
+            1,
+            "answered with an error: No such model",
+            id="an error with status 200",
+        ),
+        pytest.param(
+            events({"object": "error", "message": "Too long", "code": 400}),
+            1,
+            "broke off with an error: Too long",
+            id="an error as vLLM sends it",
+        ),
+        pytest.param(events(None), ATTEMPTS, "before the end of its answer", id="no event"),
+        pytest.param(events("{"), ATTEMPTS, "a chunk that is not JSON", id="no JSON"),
+        pytest.param(events([1]), ATTEMPTS, "not those of a completion", id="no object"),
+        pytest.param(
+            events({"choices": "none"}), ATTEMPTS, "not those of a completion", id="no choices"
+        ),
     ],
 )
 async def test_what_does_not_pass_is_a_fatal_error(answer: Any, requests: int, said: str) -> None:
@@ -144,6 +183,99 @@ async def test_whose_fault_it_is_can_be_told(answer: Any, endpoint: dict[str, An
     async with service(answer) as (asked, told, _):
         await words_of(asked)
     assert told.last["model_endpoint"] == endpoint
+
+
+async def calls_of(asked: ModelService) -> list[tuple[int, str, Any]]:
+    """Number, name and arguments of the calls that Pipecat reads; each has an id of its own."""
+    context = LLMContext([{"role": "user", "content": "Hello"}])
+    chunks = [chunk async for chunk in await asked.get_chat_completions(context)]
+    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+    read = [delta.tool_calls[0] for delta in deltas if delta.tool_calls]
+    assert len({call.id for call in read if call.id}) == len(read)
+    return [(call.index, call.function.name, json.loads(call.function.arguments)) for call in read]
+
+
+@pytest.mark.parametrize("shape", ["pieces", "whole", "same-index", "no-index"])
+async def test_calls_reach_pipecat_whatever_their_shape(shape: str) -> None:
+    two = (CALL, ("seat", {"row": 4}))
+    async with service(Say("One moment.", calls=two, call_shape=shape)) as (asked, told, _):
+        assert await calls_of(asked) == [(0, *CALL), (1, "seat", {"row": 4})]
+    assert told.errors == []
+
+
+async def test_several_calls_in_one_chunk() -> None:
+    made = [{"index": 0, "function": {"name": n, "arguments": {"x": n}}} for n in "ab"]
+    first, second = ({**call, "id": f"id_{n}"} for n, call in enumerate(made))
+    chunk = {"choices": [{"delta": {"tool_calls": [first, second]}, "finish_reason": "stop"}]}
+    async with service(events(chunk)) as (asked, _, _):
+        assert await calls_of(asked) == [(0, "a", {"x": "a"}), (1, "b", {"x": "b"})]
+
+
+async def test_a_call_without_an_id_gets_one() -> None:
+    call = {"function": {"name": "a", "arguments": ""}}
+    chunk = {"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}
+    async with service(events(chunk)) as (asked, _, _):
+        assert await calls_of(asked) == [(0, "a", {})]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Say(calls=(("seat", '{"row": '),)), "calls seat with arguments that are no JSON object"),
+        (Say(calls=(("seat", "[4]"),)), "calls seat with arguments that are no JSON object"),
+        (Say(calls=(("seat", '{"row'),), finish="length"), "its token limit"),
+        (Say("word " * 30_000, words_a_chunk=9_999), "longer than 100000 characters"),
+    ],
+    ids=["half", "a list", "token limit", "no end of it"],
+)
+async def test_what_the_model_does_wrong_is_no_fault_of_its_endpoint(
+    answer: Any, said: str
+) -> None:
+    async with service(answer) as (asked, told, provider):
+        await words_of(asked)
+    assert len(provider.requests) == 1
+    assert said in told.last["error"]
+    assert told.last["fatal"] is True
+    assert "model_endpoint" not in told.last
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Say(""), "answered with no words and no calls"),
+        (Say("", finish="content_filter"), "ended the answer by its content filter"),
+        (Say("I would", finish="length"), "ended the answer at its token limit"),
+    ],
+    ids=["empty", "filtered", "token limit"],
+)
+async def test_an_answer_that_lacks_something_is_noted(answer: Any, said: str) -> None:
+    async with service(answer) as (asked, told, _):
+        await words_of(asked)
+    [note] = told.errors
+    assert said in note["error"]
+    assert (note["fatal"], "model_endpoint" in note) == (False, False)
+
+
+async def test_nothing_to_say_after_the_end_is_as_it_should_be() -> None:
+    ending = {"id": "1", "type": "function", "function": {"name": "end_conversation"}}
+    said: list[Any] = [
+        {"role": "assistant", "tool_calls": [ending]},
+        {"role": "tool", "tool_call_id": "1", "content": "{}"},
+    ]
+    async with service(Say("")) as (asked, told, _):
+        async for _ in await asked.get_chat_completions(LLMContext(said)):
+            pass
+    assert told.errors == []
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"), [((100, 10), True), ((0, 0), False), ((100, -1), False)]
+)
+async def test_counts_that_are_none_are_not_counted(usage: Any, counted: bool) -> None:
+    async with service(Say("Hello.", usage=usage)) as (asked, _, _):
+        context = LLMContext([{"role": "user", "content": "Hello"}])
+        found = [c.usage async for c in await asked.get_chat_completions(context) if c.usage]
+    assert bool(found) is counted
 
 
 ECHO = f"You sent {KEY} to /v1?api_key={IN_QUERY}"

@@ -69,6 +69,7 @@ class PayBillTool(WriteScenarioTool):
 
 @pytest.fixture(autouse=True)
 def tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.list_schema_tools_for_eval()  # what it registers must outlive this test
     known = dict(registry.ALL_SCHEMA_TOOLS_FOR_EVAL)
     monkeypatch.setattr(registry, "ALL_SCHEMA_TOOLS_FOR_EVAL", known)
     for tool in (AllowRoamingTool, PayBillTool):

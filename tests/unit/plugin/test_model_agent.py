@@ -37,13 +37,13 @@ def test_an_agent_that_was_never_answered_did_not_fail(status: int | None) -> No
         refuse_outage(call(told(status)), MODEL)
 
 
-@pytest.mark.parametrize("status", [None, 401, 402, 403, 404, 429])
+@pytest.mark.parametrize("status", [None, 401, 402, 403, 404, 408, 429, 502, 503, 504, 529])
 def test_key_address_and_rate_say_nothing_at_any_time(status: int | None) -> None:
     with pytest.raises(AgentModelFailed):
         refuse_outage(call(told(status), said=(HELLO,)), MODEL)
 
 
-@pytest.mark.parametrize("status", [400, 413, 422, 500, 503])
+@pytest.mark.parametrize("status", [400, 413, 422, 500])
 def test_other_errors_in_mid_call_are_the_agents(status: int) -> None:
     refuse_outage(call(told(status), said=(HELLO,)), MODEL)
 
@@ -55,11 +55,26 @@ def test_other_errors_in_mid_call_are_the_agents(status: int) -> None:
         (401, "check the key in the environment variable of --agent-api-key-name"),
         (404, "check --agent-llm-url .* and --agent-model"),
         (429, "--voice-concurrency"),
+        (307, "give the final address"),
     ],
 )
 def test_the_way_out_is_named(status: int | None, way_out: str) -> None:
     with pytest.raises(AgentModelFailed, match=way_out):
         refuse_outage(call(told(status)), MODEL)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "way_out"),
+    [
+        ({"status": None, "spent": True}, "answered None$"),
+        ({"status": 429, "spent": False, "no_credit": True}, "; the account has no credit$"),
+    ],
+    ids=["broke off", "no credit"],
+)
+def test_no_way_out_that_leads_nowhere(endpoint: dict[str, Any], way_out: str) -> None:
+    fault = told(endpoint["status"], model_endpoint=endpoint)
+    with pytest.raises(AgentModelFailed, match=way_out):
+        refuse_outage(call(fault), MODEL)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from pytest_voiceeval.report.assertrepr import explain_db
 from pytest_voiceeval.report.characters import columns
 from pytest_voiceeval.report.database_text import grouped, in_telling_order, place_lines
+from pytest_voiceeval.report.error_text import render_error
 from pytest_voiceeval.report.rerun import rerun_lines, shell_quote
 from pytest_voiceeval.report.values import argument_values, arguments, brief, brief_pair, call_form
 from pytest_voiceeval.report.writers import failures_about, find_writers
@@ -214,3 +215,13 @@ def test_explain_db_of_states_that_only_python_tells_apart() -> None:
 )
 def test_explain_db_leaves_the_rest_to_pytest(left: object, right: object) -> None:
     assert explain_db(left, right) is None
+
+
+def test_a_long_cause_shows_its_beginning_and_how_it_ended() -> None:
+    log = [f"line {n}" for n in range(30)]
+    text = render_error(
+        Exception("\n".join(["the bot ended", *log])), nodeid="a::b", artifacts=None
+    )
+    first, *shown = text.splitlines()[:10]
+    assert first == "Exception: the bot ended"
+    assert [line.strip() for line in shown] == [*log[:3], "…", *log[-5:]]

@@ -63,7 +63,10 @@ def test_parse():
         ),
         (_data("Hello.", "Bye."), "the agent must have the last turn"),
         (_data("Hello.", ("Hi.", [END]), "Bye."), "turn 2: end_conversation ends the call, so it"),
-        (_data("Hello.", ("", [{"name": "find"}]), "Bye."), "turn 2: the caller must also say something"),
+        (
+            _data("Hello.", ("", [{"name": "find"}]), "Bye."),
+            "turn 2: the caller must also say something",
+        ),
         (_data(("Hello.", [END]), "Hi.", "Bye."), "turn 1: end_conversation ends the call"),
         (
             _data(("Bye.", [{"name": "transfer_to_agent"}, END])),
