@@ -104,6 +104,13 @@ REFUSED: Final = Fault(
 )
 
 
+FILTERED: Final = Fault(
+    Handled.REFUSED,
+    REFUSED.reminder,
+    "was stopped by its endpoint's content filter",
+)
+
+
 @dataclass(frozen=True)
 class Line:
     """What the caller does next.
@@ -164,8 +171,9 @@ def _joined(words: str, last_words: str) -> str:
 def _fault_of(
     words: str, ending: Ending | None, reply: ChatReply, handled: list[Handled]
 ) -> Fault | None:
-    filtered = bool(reply.refusal) or reply.finish == "content_filter"
-    if filtered or any(pattern.search(words) for pattern in _REFUSALS):
+    if reply.finish == "content_filter":
+        return FILTERED
+    if reply.refusal or any(pattern.search(words) for pattern in _REFUSALS):
         return REFUSED
     if any(pattern.search(words) for pattern in _AGENTS_WORDS):
         return CONFUSED

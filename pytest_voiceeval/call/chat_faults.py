@@ -97,12 +97,10 @@ def body_fault(body: Mapping[str, Any], words: str) -> ChatError:
 def _way_out(status: int, body: str) -> str:
     if 300 <= status < 400:
         return "; it points elsewhere, where keys are not sent: give the final address"
+    if status == 402 or (status in {401, 403, 429} and _SPENT.search(body)):
+        return "; the account has no credit"
     if status in {401, 403}:
-        return (
-            "; check the key in the environment variable of --caller-api-key-name"
-            if not _SPENT.search(body)
-            else "; the account has no credit"
-        )
+        return "; check the key in the environment variable of --caller-api-key-name"
     if status == 404:
         return "; check --caller-url (the base, such as http://HOST/v1) and --caller-model"
     if status == 429:

@@ -136,6 +136,9 @@ def _read(file: Path) -> list[Price]:
         raise PriceError(f"the price table cannot be read: {error}") from None
     except ValueError as error:
         raise PriceError(f"{file}: not a TOML file: {error}") from None
+    unknown = set(content) - {"date", "model"}
+    if unknown:
+        raise PriceError(f"{file}: unknown key {min(unknown)!r}; known: date, model")
     as_of, models = content.get("date"), content.get("model")
     if type(as_of) is not date:
         raise PriceError(f"{file}: 'date' must be the day of its prices, such as 2026-06-21")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_voiceeval.call.errors import CallError
 from pytest_voiceeval.call.prices import Cost, load_price_table, show_cost, total
-from pytest_voiceeval.plugin.model_agent import refused_runs
+from pytest_voiceeval.plugin.model_agent import lost_runs, refused_runs
 from pytest_voiceeval.report.files import locked
 
 if TYPE_CHECKING:
@@ -177,10 +177,10 @@ class Bill:
         if conversation.cost is not None:
             self.due(conversation.cost)
             return conversation
-        refused = min(refused_runs(conversation), conversation.agent.uncounted_runs)
-        agent = replace(
-            conversation.agent, uncounted_runs=conversation.agent.uncounted_runs - refused
-        )
+        uncounted = conversation.agent.uncounted_runs
+        uncounted -= min(refused_runs(conversation), uncounted)
+        uncounted += lost_runs(conversation)
+        agent = replace(conversation.agent, uncounted_runs=uncounted)
         records = {"agent": agent, "user": conversation.user}
         cost = Cost({}, {})
         for side, speaker in self._speakers.items():

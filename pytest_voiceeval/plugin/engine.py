@@ -135,7 +135,8 @@ class Engine:
         """
         if self._loop is None or self._thread is None:
             return
-        self._loop.call_soon_threadsafe(self._stopping.set)
+        with suppress(RuntimeError):  # a loop that has broken down has nothing left to stop
+            self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join(STOP_DEADLINE + 5)
         self._loop = self._thread = None
 

@@ -139,6 +139,12 @@ def refused_runs(conversation: Conversation) -> int:
     return sum(fault["model_endpoint"].get("spent") is False for fault in faults)
 
 
+def lost_runs(conversation: Conversation) -> int:
+    """Requests made again after the model may have worked on them: what they cost is unknown."""
+    faults = [fault for _, fault in _faults(conversation) if fault.get("fatal") is not True]
+    return sum(fault["model_endpoint"].get("spent") is True for fault in faults)
+
+
 def _last_fault(conversation: Conversation) -> dict[str, Any] | None:
     """The failure of the endpoint that ended the conversation, None if something else did."""
     if conversation.end_reason not in {EndReason.AGENT_ERROR, EndReason.AGENT_SILENT}:

@@ -84,6 +84,9 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "--agent-temperature": (0, 2),
     "--agent-max-tokens": (1, 10**9),
     "--agent-rpm": (1, 10**6),
+    "--caller-temperature": (0, 2),
+    "--caller-max-tokens": (1, 10**9),
+    "--caller-rpm": (1, 10**6),
 }
 _URLS = ("--agent-url", "--user-url", "--caller-url", "--agent-llm-url", "--judge-url")
 
@@ -113,6 +116,7 @@ def read(values: Mapping[str, Any], base: Path) -> ModelSettings:
     Raises:
         pytest.UsageError: A value cannot be used; the text names the option.
     """
+    _check_ranges(values)
     settings = ModelSettings(
         agent=_agent(values),
         agent_rpm=values["--agent-rpm"],
@@ -148,6 +152,13 @@ def _agent(values: Mapping[str, Any]) -> AgentModel | None:
     )
 
 
+def _check_ranges(values: Mapping[str, Any]) -> None:
+    for flag, (low, high) in _RANGES.items():
+        value = values[flag]
+        if value is not None and not low <= value <= high:  # NaN fails it
+            raise pytest.UsageError(f"{flag} must be between {low} and {high}, not {value}")
+
+
 def _refuse_alone(values: Mapping[str, Any]) -> None:
     alone = {"--agent-model", "--agent-llm-url"}
     for flag in (option.flag for option in OPTIONS if "--agent-" in option.flag):
@@ -181,10 +192,6 @@ def _check_agent(values: Mapping[str, Any]) -> None:
         )
     if not values["--agent-model"].strip():
         raise pytest.UsageError("--agent-model is empty: give the name of the model")
-    for flag, (low, high) in _RANGES.items():
-        value = values[flag]
-        if value is not None and not low <= value <= high:  # NaN fails it
-            raise pytest.UsageError(f"{flag} must be between {low:g} and {high:g}, not {value:g}")
     if values["--agent-rpm"] is not None and _calls_by_itself(values):
         raise pytest.UsageError(
             "--agent-rpm lets the caller wait before it speaks, which in a call with sound only "

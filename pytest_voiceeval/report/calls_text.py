@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pytest_voiceeval.report.characters import columns, one_line
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scoring.db_diff import Change
 
 FAILURES_SHOWN = 2
+_PIPECATS_WORDS = re.compile(
+    r"The function `.*` (?:failed and returned no result|is not currently available)\.", re.DOTALL
+)
+"""The result of a function that raised or that there is none of."""
 RECORDS_NAMED = 2  # of one table; more are counted
 
 
@@ -54,7 +59,7 @@ def outcome(call: ToolCallSeen) -> str:
         return clip(f"error {refusal[0]}".rstrip(), 40)
     if call.result is None:
         return "recorded" if call.record is not None else "no result known"
-    return "ok"
+    return "failed" if _PIPECATS_WORDS.fullmatch(str(call.result)) else "ok"
 
 
 def refusal_of(call: ToolCallSeen) -> tuple[str, str] | None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Run
+from tests.integration.packs import write_pack
 
 Results = Callable[[], list[dict[str, Any]]]
 
@@ -33,3 +34,17 @@ def test_calls_on_the_virtual_clock(run: Run, results: Results, pytester: pytest
         assert (folder / "conversation_log.wav").stat().st_size > 32_000 * line["duration"]
     logs = {path.name for path in (pytester.path / "out" / "bot_logs").iterdir()}
     assert logs == {"pair.log"}, "one process held both, and no bot had one of its own"
+
+
+def test_the_built_in_bots_speak_in_real_time_too(
+    run: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    write_pack(pytester.path, ["short"])
+    found = run("--domain", "shop", "--modality", "audio", "--clock", "real")
+    found.stdout.fnmatch_lines(["voiceeval: sound: agent and caller speak, in real time"])
+    [line] = results()
+    if line.get("error", {}).get("code") == "measurement_invalid":
+        pytest.skip("this machine is too busy for two bots in real time")
+    found.assert_outcomes(passed=1)
+    assert (line["clock"], line["end_reason"], line["agent_turns"]) == ("real", "exit", 3)
+    assert "event_log_hash" not in line

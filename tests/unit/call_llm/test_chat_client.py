@@ -277,9 +277,13 @@ async def test_nobody_listens(client: Any) -> None:
         ),
         pytest.param(
             error(429, "You exceeded your current quota", "insufficient_quota"),
-            "HTTP 429: You exceeded your current quota; fewer calls at once or --caller-rpm keep "
-            "below a provider's limit",
+            "HTTP 429: You exceeded your current quota; the account has no credit",
             id="no credit",
+        ),
+        pytest.param(
+            error(402, "Insufficient credits"),
+            "HTTP 402: Insufficient credits; the account has no credit",
+            id="no credits",
         ),
         pytest.param(
             status(403, {"error": {"message": "billing is off"}}),

@@ -81,6 +81,7 @@ ENTRY = '[[model]]\nnames = ["m"]\ninput = 1\noutput = 2\n'
         ("date = ", "not a TOML file"),
         (ENTRY, "'date' must be the day of its prices"),
         ("date = 2026-01-01T10:00:00\n" + ENTRY, "'date' must be the day"),
+        ("date = 2026-01-01\n" + ENTRY + ENTRY.replace("model", "models"), "unknown key 'models'"),
         ("date = 2026-01-01\n", r"there is no \[\[model\]\] in it"),
         ("date = 2026-01-01\nmodel = [1]\n", r"\[\[model\]\] number 1: must be a table"),
         ("date = 2026-01-01\n" + ENTRY + "inptu = 3\n", "number 1: unknown key 'inptu'; known: h"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_voiceeval.call.result import Conversation, SideRecord, Tokens
+from pytest_voiceeval.call.result import Conversation, SideRecord, Tokens, WireEvent
 from pytest_voiceeval.plugin import cost as cost_module
 from pytest_voiceeval.plugin.cost import Account, Bill, CostLimit, Speaker, Till
 from pytest_voiceeval.plugin.model_options import ModelSettings
@@ -88,6 +88,18 @@ def test_uncounted_answers_are_a_warning(till: Till) -> None:
     [warning] = priced(till, UNCOUNTED).warnings
     assert warning == (
         "the agent's cost is unknown: 1 of 2 answers of its model came without token counts"
+    )
+
+
+def test_an_answer_that_was_lost_is_not_free(till: Till) -> None:
+    lost = {"fatal": False, "model_endpoint": {"status": None, "spent": True}}
+    event = WireEvent(1.0, "agent", "error", {"error": "broke off", **lost})
+    bill = Bill(till, {"agent": MODEL, "user": SCRIPT}, None)
+    priced = bill.price(Conversation("d__s", "d", agent=COUNTED, events=(event,)))
+    assert priced.cost is not None
+    assert priced.cost.total is None
+    assert priced.warnings == (
+        "the agent's cost is unknown: 1 of 3 answers of its model came without token counts",
     )
 
 

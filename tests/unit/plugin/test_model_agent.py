@@ -11,6 +11,7 @@ from pytest_voiceeval.call.result import Conversation, EndReason, Utterance, Wir
 from pytest_voiceeval.plugin.model_agent import (
     AgentModel,
     AgentModelFailed,
+    lost_runs,
     refuse_outage,
     refused_runs,
 )
@@ -107,6 +108,12 @@ def test_refused_requests_are_counted() -> None:
     spent = {"status": None, "spent": True}
     events = (told(429, fatal=False), told(429), told(None, model_endpoint=spent))
     assert refused_runs(call(*events)) == 1
+
+
+def test_answers_that_were_lost_are_counted() -> None:
+    spent = {"status": None, "spent": True}
+    again = told(None, model_endpoint=spent, fatal=False)
+    assert lost_runs(call(again, told(429, fatal=False), told(None, model_endpoint=spent))) == 1
 
 
 def test_the_key_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
