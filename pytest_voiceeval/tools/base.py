@@ -195,15 +195,8 @@ class StandardSchemaTool(ABC):
         return crash_answer(error)
 
 
-class ReadScenarioTool(StandardSchemaTool):
-    """A tool that looks at the scenario's state and leaves it alone.
-
-    Args:
-        description: See `StandardSchemaTool`.
-        name: See `StandardSchemaTool`.
-        shared_state: The bot's dictionary for this scenario, kept by reference. Default: a new
-            one.
-    """
+class _ScenarioTool(StandardSchemaTool):
+    """A tool with the scenario's state."""
 
     def __init__(
         self,
@@ -215,7 +208,18 @@ class ReadScenarioTool(StandardSchemaTool):
         self.shared_state: dict[str, Any] = {} if shared_state is None else shared_state
 
 
-class WriteScenarioTool(StandardSchemaTool):
+class ReadScenarioTool(_ScenarioTool):
+    """A tool that looks at the scenario's state and leaves it alone.
+
+    Args:
+        description: See `StandardSchemaTool`.
+        name: See `StandardSchemaTool`.
+        shared_state: The bot's dictionary for this scenario, kept by reference. Default: a new
+            one.
+    """
+
+
+class WriteScenarioTool(_ScenarioTool):
     """A tool that changes the scenario's state, and records what it did or hands in a result.
 
     `ACTION_TYPES` is the vocabulary of `action_type` in its records. After a call each record
@@ -231,15 +235,6 @@ class WriteScenarioTool(StandardSchemaTool):
     """
 
     ACTION_TYPES: ClassVar[Sequence[str]] = ()
-
-    def __init__(
-        self,
-        description: str | None = None,
-        name: str | None = None,
-        shared_state: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(description, name)
-        self.shared_state: dict[str, Any] = {} if shared_state is None else shared_state
 
     def _record_action(self, record: dict[str, Any]) -> None:
         """Append a record to `shared_state["actions"]`; it is announced after the call."""
