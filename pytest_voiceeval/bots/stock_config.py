@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from pytest_voiceeval.bots.speech.config import SpeechConfig, SpeechError, read_speech
 from pytest_voiceeval.data.artifacts import load_yaml
-from pytest_voiceeval.wire.secret import Secret, secrets_in_query
+from pytest_voiceeval.wire.secret import Secret, problem_of_key, secrets_in_query
 from pytest_voiceeval.wire.urls import is_loopback, mask_url
 
 if TYPE_CHECKING:
@@ -202,10 +202,10 @@ def _model(
 def _api_key(name: str | None, file: _ConfigFile, environ: Mapping[str, str]) -> str:
     if name is None:
         return file.get("llm.api_key", str, "") or NO_KEY
-    key = environ.get(name)
-    if not key or not key.strip():
-        raise ConfigError(f"--api-key-name: the environment variable {name} is not set or empty")
-    return key.strip()
+    problem = problem_of_key(environ.get(name))
+    if problem:
+        raise ConfigError(f"--api-key-name: the environment variable {name} {problem}")
+    return environ[name].strip()
 
 
 def _first(*values: T | None) -> T | None:

@@ -23,6 +23,8 @@ MAX_ANSWER = 4 * 1024 * 1024
 """Bytes of an answer."""
 
 _DONE = "[DONE]"
+_EVENTS = ("data:", "event:", ":")
+"""How a stream of events begins."""
 
 
 async def read_answer(response: ClientResponse, stats: CallerStats, *, streamed: bool) -> ChatReply:
@@ -39,17 +41,20 @@ async def read_answer(response: ClientResponse, stats: CallerStats, *, streamed:
     try:
         if response.content_type == "text/event-stream":
             return await _streamed(response)
+        text = await read_text(response)
+        if text.startswith(_EVENTS):
+            # a stream all the same, whatever its server calls it
+            return _whole_stream(text)
         if streamed:
             stats.note(Handled.NOT_STREAMED)
-        return await _whole(response)
+        return _whole(text)
     except ReplyError as error:
         if error.body is not None:
             raise body_fault(error.body, str(error)) from None
         raise _unreadable(str(error)) from None
 
 
-async def _whole(response: ClientResponse) -> ChatReply:
-    text = await read_text(response)
+def _whole(text: str) -> ChatReply:
     if is_page(text):
         raise ChatError(
             "the endpoint answered with a web page; check --caller-url (the base of the API, "
@@ -58,19 +63,37 @@ async def _whole(response: ClientResponse) -> ChatReply:
     return parse_completion(_parsed(text))
 
 
+def _whole_stream(text: str) -> ChatReply:
+    builder, reader = ReplyBuilder(), EventReader()
+    events = [*reader.feed(text.encode()), *reader.end()]
+    done = any(_took_last(event, builder) for event in events)
+    return _complete(builder, done=done)
+
+
 async def _streamed(response: ClientResponse) -> ChatReply:
     builder = ReplyBuilder()
     done = False
     async with aclosing(_events(response)) as events:
         async for event in events:
-            if event.strip() == _DONE:
-                done = True
+            done = _took_last(event, builder)
+            if done:
                 break
-            if event.strip():
-                builder.add(_parsed(event))
     if done:
         await _drain(response)
-    elif builder.finish is None:
+    return _complete(builder, done=done)
+
+
+def _took_last(event: str, builder: ReplyBuilder) -> bool:
+    """Take an event; whether it says that there are no more."""
+    if event.strip() == _DONE:
+        return True
+    if event.strip():
+        builder.add(_parsed(event))
+    return False
+
+
+def _complete(builder: ReplyBuilder, *, done: bool) -> ChatReply:
+    if not done and builder.finish is None:
         raise _unreadable("the answer broke off before its end")
     return builder.finished()
 

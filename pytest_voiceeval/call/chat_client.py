@@ -20,7 +20,7 @@ from pytest_voiceeval.call.chat_reply import ChatReply
 from pytest_voiceeval.call.chat_request import Dialect
 from pytest_voiceeval.call.rate_cap import CapError, RateCap
 from pytest_voiceeval.call.usage import UsageMeter
-from pytest_voiceeval.wire.secret import Secret, secrets_in_query
+from pytest_voiceeval.wire.secret import Secret, problem_of_key, secrets_in_query
 from pytest_voiceeval.wire.urls import is_loopback
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ChatClient:
         """Read the key and get ready; nothing is sent yet.
 
         Raises:
-            ChatError: The key's environment variable is not set.
+            ChatError: The key's environment variable has none.
         """
         self._key = self._read_key()
         self._secrets += [self._key] if self._key else []
@@ -95,10 +95,11 @@ class ChatClient:
         name = self.model.api_key_env
         if name is None:
             return None
-        if not self._environ.get(name, "").strip():
+        problem = problem_of_key(self._environ.get(name))
+        if problem:
             raise ChatError(
                 f"the environment variable {name}, which is to hold the key of the caller's model "
-                "(--caller-api-key-name), is not set or empty"
+                f"(--caller-api-key-name), {problem}"
             )
         return Secret(self._environ[name].strip())
 

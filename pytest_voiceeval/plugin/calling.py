@@ -168,6 +168,9 @@ async def _turn(job: Job, line: Line) -> AsyncIterator[bool]:
 
 def _check_lines(job: Job, script: Script) -> None:
     """Refuse a call in which somebody would have nothing to say, before any bot is started."""
+    model = job.bots.model_of(job.agent)
+    if model is not None:
+        model.require_key()
     if script.agent is None and _session(job, "agent") is not None:
         raise NothingToSay(
             f"scenario {job.scenario.name!r} has no reference dialogue for the scripted model to "

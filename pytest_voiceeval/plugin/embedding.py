@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 ENDS_ITS_PROCESS = frozenset({"crashes"})
 """Faults that take a process of the bot's own."""
 
-CONFIG_VARIABLE = "SERVER_CONFIG_PATH"
-
 
 def why_real(job: Job) -> str | None:
     """Why a call of the pair has to use the real clock; None if it need not.
@@ -47,6 +45,8 @@ def _is_pair(job: Job) -> bool:
 
 def obstacle_of_run(settings: Settings) -> str | None:
     """Why the built-in bots of a run need processes of their own; None if they do not."""
+    from pytest_voiceeval.bots.stock_config import CONFIG_VARIABLE
+
     if os.environ.get(CONFIG_VARIABLE):
         return f"the bots are set up by the file of {CONFIG_VARIABLE}"
     if settings.agent_fault in ENDS_ITS_PROCESS:

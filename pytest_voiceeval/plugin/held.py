@@ -225,7 +225,6 @@ class HeldBots:
         """The stock bot with a model of the user's."""
         from pytest_voiceeval.bots.command import stock_bot_command
 
-        model.require_key()
         return stock_bot_command(
             "agent",
             llm_url=model.url,

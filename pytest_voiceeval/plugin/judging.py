@@ -22,6 +22,7 @@ from pytest_voiceeval.call.score import with_judgement
 from pytest_voiceeval.plugin.judge_evidence import evidence_of
 from pytest_voiceeval.plugin.judge_options import DEFAULT_KEY_NAME
 from pytest_voiceeval.plugin.threads import DaemonThreads
+from pytest_voiceeval.wire.secret import problem_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,10 +78,11 @@ def llm_judge(settings: JudgeSettings) -> LLMJudge:
     if settings.url is None or settings.model is None:
         raise ValueError(f"the LLM judge is on, and nothing says which one it is: give {missing}")
     name = settings.api_key_name
-    if name is not None and not os.environ.get(name, "").strip():
+    problem = "" if name is None else problem_of_key(os.environ.get(name))
+    if problem:
         raise ValueError(
             f"the environment variable {name}, which is to hold the key of the judge "
-            "(--judge-api-key-name), is not set or empty"
+            f"(--judge-api-key-name), {problem}"
         )
     try:
         return LLMJudge(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.errors import CallError
 from pytest_voiceeval.call.result import EndReason
+from pytest_voiceeval.wire.secret import problem_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,15 +86,14 @@ class AgentModel:
         """Look whether there is a key.
 
         Raises:
-            BotCommandError: The variable that is to hold it is not set.
+            AgentModelFailed: The variable that is to hold it has none.
         """
-        from pytest_voiceeval.bots.endpoint import BotCommandError
-
         name = self.api_key_env
-        if name is not None and not os.environ.get(name, "").strip():
-            raise BotCommandError(
+        problem = "" if name is None else problem_of_key(os.environ.get(name))
+        if problem:
+            raise AgentModelFailed(
                 f"the environment variable {name}, which is to hold the key of the agent's model "
-                "(--agent-api-key-name), is not set or empty"
+                f"(--agent-api-key-name), {problem}"
             )
 
 

@@ -49,6 +49,19 @@ class Secret:
         raise TypeError("a secret is not pickled: let the other process read it for itself")
 
 
+def problem_of_key(text: str | None) -> str:
+    """What keeps the value of an environment variable from being a key, empty if nothing does.
+
+    A key travels in a header of HTTP, where clients refuse other characters in ways of their own.
+    """
+    key = (text or "").strip()
+    if not key:
+        return "is not set or empty"
+    if not key.isascii() or not key.isprintable():
+        return "holds a line break or another character that no key can have"
+    return ""
+
+
 def secrets_in_query(url: str) -> list[Secret]:
     """Values of a URL's query parameters: any of them may be a key."""
     return [Secret(value) for _, value in parse_qsl(urlsplit(url).query) if len(value) > 3]

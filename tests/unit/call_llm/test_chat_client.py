@@ -342,6 +342,13 @@ async def test_an_endless_answer_is_cut(client: Any, monkeypatch: pytest.MonkeyP
         await ask(asked)
 
 
+@pytest.mark.parametrize("key", ["sk-planted-\nx", "sk-planted-\u00e9"])
+async def test_a_key_that_no_header_can_carry(client: Any, key: str) -> None:
+    with pytest.raises(ChatError, match=r"KEY, .* holds a line break or another") as raised:
+        await client(Say(), api_key_env="KEY", environ={"KEY": key})
+    assert "planted" not in str(raised.value)
+
+
 async def test_a_key_that_is_not_set(client: Any) -> None:
     with pytest.raises(ChatError, match=r"the environment variable NO_KEY, .* is not set or empty"):
         await client(Say(), api_key_env="NO_KEY", environ={"NO_KEY": "  "})

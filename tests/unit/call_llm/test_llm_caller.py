@@ -217,7 +217,7 @@ BAD = [
     *((Say(words), Handled.CONFUSED, "You are the caller", "left its role") for words in CONFUSED),
     *((Say(words), Handled.REFUSED, "harmless test", "refused to play") for words in REFUSING),
     (Say(extra={"refusal": "No."}), Handled.REFUSED, "harmless test", "refused to play"),
-    (Say("We", finish="content_filter"), Handled.REFUSED, "harmless test", "refused to play"),
+    (Say("We", finish="content_filter"), Handled.REFUSED, "harmless test", "content filter"),
     (Say(""), Handled.EMPTY, "held no words", "answered with no words at all"),
     (Say("  \n"), Handled.EMPTY, "held no words", "answered with no words at all"),
     (Say("<think>Hm.</think>"), Handled.EMPTY, "held no words", "answered with no words at all"),

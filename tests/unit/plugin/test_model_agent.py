@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from pytest_voiceeval.bots.endpoint import BotCommandError
 from pytest_voiceeval.call.result import Conversation, EndReason, Utterance, WireEvent
 from pytest_voiceeval.plugin.model_agent import (
     AgentModel,
@@ -119,7 +118,10 @@ def test_answers_that_were_lost_are_counted() -> None:
 def test_the_key_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     model = AgentModel("http://x/v1", "m", "VOICEEVAL_TEST_KEY")
     monkeypatch.setenv("VOICEEVAL_TEST_KEY", " ")
-    with pytest.raises(BotCommandError, match=r"VOICEEVAL_TEST_KEY, .* is not set or empty"):
+    with pytest.raises(AgentModelFailed, match=r"VOICEEVAL_TEST_KEY, .* is not set or empty"):
+        model.require_key()
+    monkeypatch.setenv("VOICEEVAL_TEST_KEY", "sk-\u00e9")
+    with pytest.raises(AgentModelFailed, match="holds a line break or another character"):
         model.require_key()
     monkeypatch.setenv("VOICEEVAL_TEST_KEY", "k")
     model.require_key()
