@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pytest_voiceeval.judge.numbers import (
         validate_judge_numeric_options as validate_judge_numeric_options,
     )
+    from pytest_voiceeval.scenario.built import BuiltScenario as BuiltScenario
+    from pytest_voiceeval.scenario.built import register_built as register_built
     from pytest_voiceeval.scenario.dialogue import Dialogue as Dialogue
     from pytest_voiceeval.scenario.dialogue import DialogueTurn as DialogueTurn
     from pytest_voiceeval.scenario.dialogue import ToolCall as ToolCall
@@ -100,6 +102,7 @@ _HOMES = {
     "data.root": ("data_root_of", "get_eval_data_root", "shipped_data_root"),
     "judge.llm_judge": ("LLMJudge",),
     "judge.numbers": ("validate_judge_numeric_options",),
+    "scenario.built": ("BuiltScenario", "register_built"),
     "scenario.dialogue": ("Dialogue", "DialogueTurn", "ToolCall", "parse_calls", "parse_dialogue"),
     "scenario.initialization": ("register_initialization_function",),
     "scenario.model": ("Actions", "NoiseConfig", "Persona", "Resources", "Scenario", "Task"),

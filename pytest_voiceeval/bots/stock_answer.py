@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -16,11 +17,14 @@ from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import ChoiceDelta
 
 from pytest_voiceeval.wire.function_calls import StreamedCall, StreamedCalls
+from pytest_voiceeval.wire.secret import StreamedMask, masked
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 
     from openai import AsyncStream
+
+    from pytest_voiceeval.wire.secret import Secret
 
     Chunks = AsyncStream[ChatCompletionChunk]
 
@@ -65,6 +69,7 @@ class Answer:
         begun: Awaited when the model has begun to answer.
         note: Takes what is worth knowing about it, in words that follow the endpoint's name.
         owed: Whether an answer without words and calls is worth knowing.
+        secrets: Masked in it: some endpoints repeat what they were sent.
     """
 
     def __init__(
@@ -74,11 +79,13 @@ class Answer:
         note: Callable[[str], Awaitable[object]],
         *,
         owed: bool = True,
+        secrets: Sequence[Secret] = (),
     ) -> None:
         self._stream = stream
         self._begun = begun
         self._note = note
         self._owed = owed
+        self._secrets = secrets
         self._chunks = self._checked()
         self._held: list[Any] = []
 
@@ -112,25 +119,33 @@ class Answer:
         await self._stream.close()
 
     async def _checked(self) -> AsyncGenerator[Any, None]:
-        calls = StreamedCalls()
+        calls, mask = StreamedCalls(), StreamedMask(self._secrets)
         finish, said = None, 0
         async for chunk in _readable(self._stream):
             choice = _put_right(chunk, calls)
             if choice is not None:
                 await self._begun()
                 finish = choice.finish_reason or finish
-                said += len(choice.delta.content or "")
+                choice.delta.content = mask.feed(choice.delta.content or "")
+                said += len(choice.delta.content)
             if said > LONGEST:
                 raise UnusableAnswer(f"is longer than {LONGEST} characters")
             yield chunk
         if finish is None:
             raise _broken("broke off before the end of its answer (no finish_reason)")
+        rest = mask.end()
+        if rest:
+            yield _chunk({"content": rest})
         if finish in STOPPED:
             await self._note(f"{STOPPED[finish]} (finish_reason {finish})")
-        elif self._owed and not said and not calls.calls:
+        elif self._owed and not said and not rest and not calls.calls:
             await self._note("answered with no words and no calls")
         for number, call in enumerate(calls.calls):
-            yield _as_chunk(call, number, finish)
+            yield _as_chunk(self._unrepeated(call), number, finish)
+
+    def _unrepeated(self, call: StreamedCall) -> StreamedCall:
+        name, arguments = (masked(text, self._secrets) for text in (call.name, call.arguments))
+        return replace(call, name=name, arguments=arguments)
 
 
 async def _readable(stream: Chunks) -> AsyncIterator[Any]:
@@ -195,7 +210,11 @@ def _as_chunk(call: StreamedCall, number: int, finish: str) -> ChatCompletionChu
         "type": "function",
         "function": {"name": call.name, "arguments": _checked_arguments(call, finish)},
     }
-    choice = {"index": 0, "delta": {"tool_calls": [made]}, "finish_reason": None}
+    return _chunk({"tool_calls": [made]})
+
+
+def _chunk(delta: dict[str, Any]) -> ChatCompletionChunk:
+    choice = {"index": 0, "delta": delta, "finish_reason": None}
     head = {"id": "", "created": 0, "model": "", "object": "chat.completion.chunk"}
     return ChatCompletionChunk.model_validate(head | {"choices": [choice]})
 

@@ -27,6 +27,7 @@ from tenacity import (
 from pytest_voiceeval.bots.stock_answer import Answer, NoCompletion, UnusableAnswer
 from pytest_voiceeval.scenario.dialogue import ENDING_CALLS
 from pytest_voiceeval.wire.retry_after import retry_after
+from pytest_voiceeval.wire.secret import masked, unmistakable
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -135,7 +136,11 @@ class ModelService(OpenAILLMService):
         if kind in _NO_STREAM:
             raise await _not_streamed(stream, kind)
         answer = Answer(
-            stream, self.stop_ttfb_metrics, self._tell_note, owed=_owes_words(context.messages)
+            stream,
+            self.stop_ttfb_metrics,
+            self._tell_note,
+            owed=_owes_words(context.messages),
+            secrets=unmistakable(self._asked.secrets),
         )
         return await answer.until_words()
 
@@ -159,8 +164,7 @@ class ModelService(OpenAILLMService):
 
     async def _tell(self, fault: Fault, more: str = "", *, fatal: bool) -> None:
         text = f"the endpoint {self._asked.shown_url} {fault.words}{more}"
-        for secret in self._asked.secrets:
-            text = secret.redact(text)
+        text = masked(text, self._asked.secrets)
         logger.log("ERROR" if fatal else "WARNING", "{}", text)
         data: dict[str, Any] = {"error": text, "fatal": fatal}
         if not fault.of_model:
@@ -244,8 +248,9 @@ def _by_status(error: APIStatusError) -> Fault:
 
 def _words_of(body: Any) -> str:
     """What a body says, on one line and cut."""
-    if isinstance(body, Mapping):
-        body = body.get("message") or body.get("detail") or body.get("error") or ""
+    while body and isinstance(body, Mapping | list):
+        keys = ("message", "error", "detail", "msg")
+        body = body[0] if isinstance(body, list) else next(filter(None, map(body.get, keys)), "")
     return _cut(re.sub(r"<[^>]*>", " ", str(body or "")))
 
 

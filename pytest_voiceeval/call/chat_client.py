@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -16,11 +17,17 @@ from urllib.request import getproxies, proxy_bypass
 from pytest_voiceeval.call.caller_stats import CallerStats, Handled
 from pytest_voiceeval.call.chat_answer import read_answer, read_text
 from pytest_voiceeval.call.chat_faults import ChatError, cut, status_fault
-from pytest_voiceeval.call.chat_reply import ChatReply
+from pytest_voiceeval.call.chat_reply import ChatReply, FunctionCall
 from pytest_voiceeval.call.chat_request import Dialect
 from pytest_voiceeval.call.rate_cap import CapError, RateCap
 from pytest_voiceeval.call.usage import UsageMeter
-from pytest_voiceeval.wire.secret import Secret, problem_of_key, secrets_in_query
+from pytest_voiceeval.wire.secret import (
+    Secret,
+    masked,
+    problem_of_key,
+    secrets_in_query,
+    unmistakable,
+)
 from pytest_voiceeval.wire.urls import is_loopback
 
 if TYPE_CHECKING:
@@ -190,7 +197,7 @@ class ChatClient:
         outcome = await self._turn() or await self._exchange(body)
         if isinstance(outcome, ChatReply):
             self.meter.add(outcome.usage)
-            return outcome
+            return self._unrepeated(outcome)
         if outcome.started:
             self.meter.add(None)
         if self._cap is not None and outcome.handled is Handled.RATE_LIMITED:
@@ -219,9 +226,17 @@ class ChatClient:
         )
 
     def _redacted(self, text: str) -> str:
-        for secret in self._secrets:
-            text = secret.redact(text)
-        return text
+        return masked(text, self._secrets)
+
+    def _unrepeated(self, reply: ChatReply) -> ChatReply:
+        """An answer without the key: some endpoints repeat what they were sent."""
+        secrets = unmistakable(self._secrets)
+        calls = (
+            FunctionCall(masked(call.name, secrets), masked(call.arguments, secrets))
+            for call in reply.calls
+        )
+        text, refusal = masked(reply.text, secrets), masked(reply.refusal, secrets)
+        return replace(reply, text=text, refusal=refusal, calls=tuple(calls))
 
     async def _exchange(self, body: Json) -> ChatReply | ChatError:
         limit = asyncio.timeout(self.model.timeout)

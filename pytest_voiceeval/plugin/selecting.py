@@ -15,7 +15,7 @@ from pytest_voiceeval.plugin.model_caller import caller_model_of
 from pytest_voiceeval.plugin.options import read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from pytest_voiceeval.plugin.options import Settings
     from pytest_voiceeval.plugin.selection import ScenarioId, Selection
@@ -33,11 +33,16 @@ def select(config: pytest.Config) -> Selection | None:
     _check_bots(settings)
     _check_judge(config, settings)
     _check_output(config, settings)
-    selection = selections.resolve(*_asked_for(config, settings, ids), ids)
+    try:
+        selection = selections.resolve(*_asked_for(config, settings, ids), ids)
+    except pytest.UsageError:
+        # scenarios are missing where their data are, and that is then the cause to name
+        _check_data(one.domain for one in ids)
+        raise
     if selection is None:
         return None
     selection = hooks.arrange(config, selection)
-    _check_data(selection)
+    _check_data(selection.by_domain)
     given = config.args_source is pytest.Config.ArgsSource.ARGS
     # without a path argument exactly the selected scenarios are collected, testpaths are not
     config.args = paths if given else []
@@ -59,12 +64,12 @@ def _asked_for(
     return settings.domain, settings.scenarios
 
 
-def _check_data(selection: Selection) -> None:
+def _check_data(domains: Iterable[str]) -> None:
     """Refuse data that are not there before any of the items trips over them."""
     from pytest_voiceeval.data.errors import DataError
     from pytest_voiceeval.scenario.registry import domain_info
 
-    for domain in selection.by_domain:
+    for domain in dict.fromkeys(domains):
         try:
             domain_info(domain)
         except DataError as error:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scenario.authoring_hooks import Hooks
 
 _HEADINGS = (
-    "scenario", "do-nothing", "turns", "calls", "writes", "orders", "mutations", "no trace",
-    "forbidden", "problems",
+    "id", "do-nothing", "turns", "calls", "writes", "orders", "mutations", "unseen", "forbidden",
+    "problems",
 )  # fmt: skip
 _SKIPPED = (
     "what holds for all scenarios together: no name, code or line used twice, no two of one "
@@ -86,7 +86,8 @@ class Audit:
         """Show a line for each scenario, then what leaves no trace, then the problems."""
         lines = [_HEADINGS, *((row.id, *row.cells) for row in self.rows)]
         widths = [max(len(line[n]) for line in lines) for n in range(len(_HEADINGS))]
-        shown = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
+        # one blank between: with ids as short as 1.1.2 a line has 80 characters at most
+        shown = [" ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
                  for line in lines]  # fmt: skip
         traces = [f"{row.id}: {text}" for row in self.rows for text in row.no_trace]
         parts = (
@@ -224,11 +225,14 @@ def complaints(entry: Entry) -> Iterator[str]:
     yield from gold.replay_complaints(entry)
     yield from gold.refusal_complaints(entry)
     yield from gold.forbidden_complaints(entry)
-    yield from dialogue.dialogue_complaints(entry.record)
+    yield from dialogue.dialogue_complaints(entry.record, entry.hooks.CALLER_TURNS)
     yield from dialogue.spoken_complaints(entry)
     if entry.source is not None:
         pairs = zip(entry.calls, entry.gold.answers, strict=True)
         calls = [{**call, "answer": answer} for call, answer in pairs]
-        yield from entry.hooks.check_scenario(
-            entry.record, entry.database, calls, entry.source.fields
-        )
+        try:
+            yield from entry.hooks.check_scenario(
+                entry.record, entry.database, calls, entry.source.fields
+            )
+        except ValueError as error:
+            yield str(error)

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 
     from pytest_voiceeval.scenario.auditing_entry import Entry
 
-CALLER_TURNS = 6
-"""At least so often the caller speaks."""
-
 _UNSPOKEN = re.compile(r"[0-9_*#`\[\]{}|<>\n]")
-_CODE = re.compile(r"\b[A-Z]{2,}\b")
+_CODE = re.compile(r"\b(?:[A-Z]{2,}|(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*[0-9])[A-Z0-9]+)\b")
 
 
-def dialogue_complaints(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the dialogue of one record."""
+def dialogue_complaints(record: Mapping[str, Any], caller_turns: int) -> Iterator[str]:
+    """Yield what is wrong with the dialogue of one record.
+
+    Args:
+        record: the record.
+        caller_turns: at least so often the caller speaks.
+    """
     turns = record["reference_dialogue"]
     try:
         parse_dialogue(turns, "the dialogue")
@@ -31,8 +33,8 @@ def dialogue_complaints(record: Mapping[str, Any]) -> Iterator[str]:
         yield str(error)
         return
     callers = sum(turn["role"] == "user" for turn in turns)
-    if callers < CALLER_TURNS:
-        yield f"the caller has {callers} turns, at least {CALLER_TURNS} are wanted"
+    if callers < caller_turns:
+        yield f"the caller has {callers} turns, at least {caller_turns} are wanted"
     for turn in turns:
         yield from unspoken_complaints(turn["text"])
 
@@ -41,10 +43,10 @@ def unspoken_complaints(text: str) -> Iterator[str]:
     """Yield what of a turn cannot be spoken as it is written."""
     if not text.strip():
         yield "a turn of the dialogue says nothing"
-    if found := _UNSPOKEN.search(text):
+    for code in dict.fromkeys(_CODE.findall(text)):
+        yield f"{code} is to be spelled, write {{{code}}}: {text!r}"
+    if found := _UNSPOKEN.search(_CODE.sub("", text)):
         yield f"{found[0]!r} is not spoken language: {text!r}"
-    if found := _CODE.search(text):
-        yield f"{found[0]} is to be spelled, write {{{found[0]}}}: {text!r}"
 
 
 def spoken_complaints(entry: Entry) -> Iterator[str]:

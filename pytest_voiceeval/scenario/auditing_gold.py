@@ -79,11 +79,18 @@ class Trial:
     def complaints(self, entry: Entry) -> Iterator[str]:
         """Yield the mutations that pass, though the pack does not know of them.
 
-        A doubled call that passes is harmless: it does the same thing again.
+        A doubled call that passes is harmless: it does the same thing again. Of a call that is
+        refused, or not needed, nothing else is said.
         """
+        pairs = zip(entry.calls, entry.gold.answers, strict=True)
+        idle = {id(call) for call, answer in pairs if is_refused(answer)}
         for mutation in self.unseen:
-            if mutation.kind == "dropped":
-                yield f"the gold call {mutation.tool} is not needed: without it the call passes"
+            if id(mutation.call) in idle:
+                continue
+            if mutation.kind == "dropped":  # comes first
+                idle.add(id(mutation.call))
+                call = shown(mutation.call)
+                yield f"the gold call {call} is not needed: without it the call passes"
             elif mutation.kind == "changed" and not entry.hooks.may_leave_no_trace(
                 mutation.tool, mutation.argument, mutation.right, mutation.wrong
             ):

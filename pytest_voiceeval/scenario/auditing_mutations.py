@@ -28,7 +28,7 @@ class Mutation:
 
     Attributes:
         kind: `dropped`, `doubled` or `changed`.
-        tool: the write that went wrong.
+        call: the gold call that went wrong.
         argument: the argument that was changed.
         right: its value in the gold call.
         wrong: its value here; None if it is left out.
@@ -36,11 +36,16 @@ class Mutation:
     """
 
     kind: str
-    tool: str
+    call: Json
     calls: tuple[Json, ...]
     argument: str = ""
     right: Any = None
     wrong: Any = None
+
+    @property
+    def tool(self) -> str:
+        """Name of the tool that was called."""
+        return str(self.call["name"])
 
     def __str__(self) -> str:
         if not self.argument:
@@ -59,14 +64,13 @@ def mutations(entry: Entry) -> Iterator[Mutation]:
 def _gone_wrong(
     entry: Entry, before: list[Json], call: Json, after: list[Json]
 ) -> Iterator[Mutation]:
-    name = call["name"]
-    yield Mutation("dropped", name, (*before, *after))
-    yield Mutation("doubled", name, (*before, call, call, *after))
+    yield Mutation("dropped", call, (*before, *after))
+    yield Mutation("doubled", call, (*before, call, call, *after))
     for argument, wrong in wrong_arguments(entry, call):
         right = call["arguments"][argument]
         changed = _with(call, argument, wrong)
         ways = (*before, changed, *(_following(later, right, wrong) for later in after))
-        yield Mutation("changed", name, ways, argument, right, wrong)
+        yield Mutation("changed", call, ways, argument, right, wrong)
 
 
 def wrong_arguments(entry: Entry, call: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval.data.build import DataFiles
 from pytest_voiceeval.data.errors import DataError
 from pytest_voiceeval.packs import find_pack
+from pytest_voiceeval.scenario.auditing_entry import is_write
+from pytest_voiceeval.scenario.auditing_gold import shown
 from pytest_voiceeval.scenario.authoring_calls import CallReader
 from pytest_voiceeval.scenario.authoring_dialogue import read_script
 from pytest_voiceeval.scenario.authoring_hooks import Hooks, load_hooks
-from pytest_voiceeval.scenario.authoring_play import Played, calls_of, play
+from pytest_voiceeval.scenario.authoring_play import Played, calls_of, is_refused, play
 from pytest_voiceeval.scenario.authoring_source import Source, read_sources, words_of
 
 if TYPE_CHECKING:
@@ -130,8 +132,20 @@ def _compile(domain: str, hooks: Hooks, source: Source) -> Built:
         "refusal": source.is_refusal,
     }
     if "match" in fields:
-        record["reference_answer"] = reference_answer(words_of(fields["match"]), end)
+        try:
+            record["reference_answer"] = reference_answer(words_of(fields["match"]), end)
+        except ValueError as error:
+            refused = _first_refusal(domain, calls_of(conversation), end)
+            raise ValueError(refused or str(error)) from None
     return Built(source, record, database)
+
+
+def _first_refusal(domain: str, calls: Iterable[Mapping[str, Any]], end: Played) -> str:
+    """Why a gold call recorded nothing, if a tool refused it; empty if none did."""
+    for call, answer in zip(calls, end.answers, strict=True):
+        if is_refused(answer) and is_write(domain, call["name"]):
+            return f"the gold call {shown(call)} is refused: {answer.get('message')}"
+    return ""
 
 
 def reference_answer(wanted: Iterable[str], end: Played) -> Json:

@@ -93,6 +93,8 @@ class Hooks:
 
     Attributes:
         KEYS: keys of an authoring file that the pack reads; None lets every key pass.
+        CALLER_TURNS: how often the caller speaks at least. Default: 2, because a call in which the
+            agent speaks less than three times counts as stalled.
         make_database: `(source)` to the initial database. Default: the key `database`.
         make_record: `(source, database, dialogue)` to the record's own fields. Default: all keys
             that are not the builder's.
@@ -115,6 +117,7 @@ class Hooks:
     """
 
     KEYS: Collection[str] | None = None
+    CALLER_TURNS: int = 2
     make_database: Callable[[Mapping[str, Any]], Json] = _given_database
     make_record: Callable[
         [Mapping[str, Any], Mapping[str, Any], Sequence[Mapping[str, Any]]], Json

@@ -121,11 +121,22 @@ def _read(path: Path, keys: Collection[str] | None) -> Source:
     if fields["id"] != path.stem or not _ID.fullmatch(path.stem):
         problem = f"the id {fields['id']!r} must be the file's name, letters and digits with dots"
         raise DataError(problem, path=path)
+    _check_kinds(fields, path)
     known = CORE_KEYS.union(keys or fields)
     for key in fields:
         if key not in known:
             raise DataError(f"unknown key {key!r}{_hint(key, known)}", path=path)
     return Source(path, fields)
+
+
+def _check_kinds(fields: dict[str, Any], path: Path) -> None:
+    for key in ("draft", "refusal"):
+        if not isinstance(fields.get(key, False), bool):
+            raise DataError(f"{key} is true or false, got {fields[key]!r}", path=path)
+    if not isinstance(fields["dialogue"], str):
+        raise DataError("dialogue is a text: write `dialogue: |` and lines below it", path=path)
+    if not isinstance(fields["forbidden"], list):
+        raise DataError("forbidden is a list of calls, a line with a dash for each", path=path)
 
 
 def _hint(key: str, known: Collection[str]) -> str:

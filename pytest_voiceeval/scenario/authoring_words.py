@@ -12,6 +12,7 @@ sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eigh
 """
 _SMALL, _TENS = _WORDS.split()[:20], _WORDS.split()[20:]
 _AMOUNT = re.compile(r"\$([0-9]{1,6})(?:\.([0-9]{2}))?")
+_SPELLABLE = re.compile(r"\+?[^\W_](?:[ '@.#*+/:-]?[^\W_])*")
 _MACRO = re.compile(r"\{([^{}]*)\}")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?])\s*$")
 
@@ -56,6 +57,8 @@ def _in_its_place(macro: re.Match[str]) -> str:
 
 def _spoken(content: str) -> str:
     if not content.startswith("$"):
+        if not _SPELLABLE.fullmatch(content):
+            raise ValueError(f"{{{content}}} is not for the ear: spell a code, a seat or a name")
         return spell_out(content)
     amount = _AMOUNT.fullmatch(content)
     if amount is None:

@@ -99,6 +99,7 @@ def _names(domain: str) -> dict[str, str]:
     for name in scenarios_of(domain):
         scenario = get_eval_scenario(name)
         record = getattr(scenario, "record", None)
+        record = getattr(record, "fields", record)
         if scenario is not None and isinstance(record, dict):
             records[str(record.get("id"))] = scenario.short_name
     return records

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MASK = "***"
 TELLING = 8
 """Characters of a secret's beginning that are masked wherever they stand."""
+
+UNMISTAKABLE = 16
+"""Characters from which on a secret is masked in what models say."""
 
 
 class Secret:
@@ -47,6 +54,48 @@ class Secret:
 
     def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
         raise TypeError("a secret is not pickled: let the other process read it for itself")
+
+
+class StreamedMask:
+    """Masks secrets in a text that comes in pieces, between any two of which one may be split.
+
+    Args:
+        secrets: What is masked.
+    """
+
+    def __init__(self, secrets: Sequence[Secret]) -> None:
+        self._secrets = secrets
+        self._rest = ""
+
+    def feed(self, piece: str) -> str:
+        """Take a piece; return what can be said so far: the beginning of a secret is kept back."""
+        text = self._rest + piece
+        kept = max((_overlap(text, secret.reveal()) for secret in self._secrets), default=0)
+        said, self._rest = text[: len(text) - kept], text[len(text) - kept :]
+        return masked(said, self._secrets)
+
+    def end(self) -> str:
+        """What was kept back."""
+        said, self._rest = self._rest, ""
+        return masked(said, self._secrets)
+
+
+def _overlap(text: str, secret: str) -> int:
+    """Characters at the end of a text that a secret begins with."""
+    most = min(len(text), len(secret))
+    return next((n for n in range(most, 0, -1) if secret.startswith(text[-n:])), 0)
+
+
+def masked(text: str, secrets: Sequence[Secret]) -> str:
+    """The text without any of these."""
+    for secret in secrets:
+        text = secret.redact(text)
+    return text
+
+
+def unmistakable(secrets: Sequence[Secret]) -> list[Secret]:
+    """Those that are no words of a conversation, as `ollama` or `2024-10-21` might be."""
+    return [secret for secret in secrets if len(secret.reveal()) >= UNMISTAKABLE]
 
 
 def problem_of_key(text: str | None) -> str:

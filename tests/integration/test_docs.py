@@ -35,6 +35,7 @@ NOT_RUN = {
     r"^(pip install|python3? -m venv)": "needs a package index; .ci/run does it",
     r"^export \w+=\.\.\.$": "the reader's own key",
     r"(https?|wss?)://": "needs a server that is not there",
+    r"^voiceeval data fetch \w+$": "needs the network",
     r"^pytest -n 2$": "the suite that this test belongs to",
 }
 """Commands that are not run, by pattern, and why."""

@@ -106,7 +106,9 @@ def test_an_endpoint_that_is_overloaded_and_then_gone(
 def test_a_key_that_is_not_there(run: Run) -> None:
     result = run(ITEM, *as_agent("http://127.0.0.1:9/v1", "--agent-api-key-name", "NO_KEY"))
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*the environment variable NO_KEY, which is to hold the key of*"])
+    result.stdout.fnmatch_lines(
+        ["agent_model_failed: the environment variable NO_KEY, which is to*"]
+    )
 
 
 def test_two_agents_are_a_usage_error(run: Run) -> None:

@@ -395,9 +395,10 @@ def test_data_that_are_not_there_are_a_usage_error(
 ) -> None:
     for folder, why in (("nowhere", "names no folder"), (".", "no data of eva_airline below")):
         monkeypatch.setenv("EVAL_DATA_ROOT", str(pytester.path / folder))
-        result = look("--domain", "eva_airline")
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines([f"ERROR: eva_airline: *{why}*"])
+        for asked in ("--domain=eva_airline", "eva_airline::1_1_3"):
+            result = look(asked)
+            assert result.ret == pytest.ExitCode.USAGE_ERROR
+            result.stderr.fnmatch_lines([f"ERROR: eva_airline: *{why}*"])
 
 
 def test_a_folder_of_packs_that_is_not_there_is_a_usage_error(

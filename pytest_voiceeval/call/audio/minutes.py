@@ -170,8 +170,9 @@ class SoundMinutes(Minutes):
     def _as_it_came(self, leg: Leg, span: Span) -> Span:
         """Speech as it arrived, before the relay held it back, and what it dropped of it."""
         assert self.relay is not None  # noqa: S101 - attached
-        came = span.moved(-leg.playout.lead(self.relay.started + span.start))
-        dropped = leg.playout.dropped(self.relay.started + span.end)
+        lead = leg.playout.lead(self.relay.started + span.start)
+        came = span.moved(-lead)
+        dropped = leg.playout.dropped(self.relay.started + span.end, lead)
         return replace(came, end=came.end + dropped)
 
 

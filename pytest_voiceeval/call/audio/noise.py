@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import wave
 import zlib
 from dataclasses import fields
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     Sound = NDArray[np.float32]
 
 _SIXTEEN_BIT = 2
+_LEVELS = {"gain_db": (-200, 60), "white_noise_db": (-200, 60)}
+"""Decibels a config may ask for: from nothing at all to far beyond full scale."""
+_SWITCHES = ("random_offset", "random_white_noise")
 
 
 def noise_of(scenario: Scenario) -> Noise | None:
@@ -38,15 +42,43 @@ def noise_of(scenario: Scenario) -> Noise | None:
 
 def _config(scenario: Scenario) -> NoiseConfig | None:
     given: Any = scenario.noise_config
-    if given is None or isinstance(given, NoiseConfig):
-        return given
+    if given is None:
+        return None
     known = {field.name for field in fields(NoiseConfig)}
-    if not isinstance(given, dict) or set(given) - known:
+    if isinstance(given, dict) and not set(given) - known:
+        given = NoiseConfig(**given)
+    if not isinstance(given, NoiseConfig):
         raise ScenarioInvalid(
             f"scenario {scenario.name!r}: noise_config takes {', '.join(sorted(known))}, "
             f"got {given!r:.200}"
         )
-    return NoiseConfig(**given)
+    problem = _problem(given)
+    if problem:
+        raise ScenarioInvalid(f"scenario {scenario.name!r}: noise_config: {problem}")
+    return given
+
+
+def _problem(config: NoiseConfig) -> str:
+    """What is wrong with a value, empty if nothing is."""
+    values: dict[str, Any] = vars(config)
+    files = values["noise_files"]
+    paths = isinstance(files, list | tuple) and all(isinstance(f, str | Path) for f in files)
+    if files is not None and not paths:
+        return f"noise_files must be a list of paths, got {files!r:.200}"
+    for name, (low, high) in _LEVELS.items():
+        if not (_is_number(values[name]) and low <= values[name] <= high):
+            return f"{name} must be a number from {low} to {high} dB, got {values[name]!r:.80}"
+    longest = values["max_noise_duration"]
+    if not (_is_number(longest) and 0 < longest < math.inf):
+        return f"max_noise_duration must be a number of seconds above 0, got {longest!r:.80}"
+    for name in _SWITCHES:
+        if not isinstance(values[name], bool):
+            return f"{name} must be true or false, got {values[name]!r:.80}"
+    return ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class Noise:
@@ -103,6 +135,9 @@ def _read(path: Path, name: str) -> Sound:
             f"scenario {name!r}: the noise file {path.absolute()} has {8 * width} bit samples; "
             "expected a WAV file of 16 bit samples"
         )
-    mono = np.frombuffer(data, "<i2").reshape(-1, channels).mean(axis=1) / 32768
+    whole = len(data) - len(data) % (_SIXTEEN_BIT * channels)  # a file may be cut off
+    mono = np.frombuffer(data[:whole], "<i2").reshape(-1, channels).mean(axis=1) / 32768
     sound: Sound = soxr.resample(mono.astype(np.float32), rate, RATE)
+    if not len(sound):
+        raise ScenarioInvalid(f"scenario {name!r}: the noise file {path.absolute()} has no sound")
     return sound

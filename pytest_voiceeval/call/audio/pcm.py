@@ -5,22 +5,26 @@ numpy and soxr are imported with the first sound: a run without audio never load
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.call.audio.plan import RATE
+from pytest_voiceeval.wire.frames import AudioFrame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from pytest_voiceeval.wire.frames import AudioFrame
+    from pytest_voiceeval.wire.backlog import Event
 
     Samples = NDArray[np.int16]
 
 RATES = range(4_000, 192_001)
 MOST_CHANNELS = 8
+PART = 192_000
+"""Bytes of sound that are taken at once: four seconds of what most bots send."""
 _HEADER_MOST = 512  # bytes in which the data chunk of a WAV header is looked for
 
 
@@ -28,6 +32,16 @@ def load() -> None:
     """Import what sound needs now, and not while a call waits for its frames."""
     import numpy as np  # noqa: F401
     import soxr  # type: ignore[import-untyped]  # noqa: F401
+
+
+def in_parts(event: Event) -> Iterator[Event]:
+    """An event, its sound in frames of a size that takes no time to speak of."""
+    frame = event.kind
+    if not isinstance(frame, AudioFrame) or len(frame.audio) <= PART:
+        yield event
+        return
+    for start in range(0, len(frame.audio), PART):
+        yield replace(event, kind=replace(frame, audio=frame.audio[start : start + PART]))
 
 
 class BadSound(ValueError):
@@ -41,7 +55,12 @@ class PcmReader:
 
     Args:
         note: Takes texts about what looked odd, each kind once.
+
+    Attributes:
+        latest: The last frame's samples, mono, at its own rate.
     """
+
+    latest: Samples
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
@@ -59,25 +78,29 @@ class PcmReader:
         import numpy as np
 
         tail = self._adopt(frame)
-        mono = self._mono(self._bytes(frame))
-        samples = mono if self._stream is None else self._resampled(mono, last=False)
+        self.latest = mono = self._mono(self._bytes(frame))
+        samples = mono if frame.sample_rate == RATE else self._resampled(mono, last=False)
         return samples if tail is None else np.concatenate([tail, samples])
 
     def finish(self) -> Samples:
-        """End a stretch of sound: return what the resampler kept, and forget half samples."""
+        """Return what the resampler kept: what comes later does not follow on it."""
         import numpy as np
 
-        if self._carry:
-            self._say("its sound ended in the middle of a sample", f"{len(self._carry)} bytes")
         rest = np.zeros(0, np.int16)
         if self._stream is not None:
             rest = self._resampled(rest, last=True)
-        self.reset()
+        self._stream = None
         return rest
+
+    def drop_half(self) -> None:
+        """Forget a sample of which the rest is not to come."""
+        if self._carry:
+            self._say("its sound ended in the middle of a sample", f"{len(self._carry)} bytes")
+        self._carry = b""
 
     def reset(self) -> None:
         """Forget a stretch of sound that is not to be heard."""
-        self._format, self._carry, self._stream = (0, 0), b"", None
+        self._carry, self._stream = b"", None
 
     def _adopt(self, frame: AudioFrame) -> Samples | None:
         """Take over the frame's format; return the end of what was in another."""
@@ -91,14 +114,9 @@ class PcmReader:
             self._say("its audio frames do not say how many channels they have", "taken as mono")
         if (rate, channels) == self._format:
             return None
-        tail = self.finish() if self._stream is not None else None
-        self.reset()
+        tail = self.finish()
+        self.drop_half()
         self._format = (rate, channels)
-        if rate != RATE:
-            import soxr
-
-            # in floats: with integers soxr dithers
-            self._stream = soxr.ResampleStream(rate, RATE, 1, dtype="float32", quality="HQ")
         return tail
 
     def _bytes(self, frame: AudioFrame) -> bytes:
@@ -127,6 +145,12 @@ class PcmReader:
     def _resampled(self, mono: Samples, *, last: bool) -> Samples:
         import numpy as np
 
+        if self._stream is None:
+            import soxr
+
+            # in floats: with integers soxr dithers
+            rate = self._format[0]
+            self._stream = soxr.ResampleStream(rate, RATE, 1, dtype="float32", quality="HQ")
         out = self._stream.resample_chunk(mono.astype(np.float32), last=last)
         samples: Samples = np.clip(np.rint(out), -32768, 32767).astype(np.int16)
         return samples

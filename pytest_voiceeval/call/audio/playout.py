@@ -39,6 +39,7 @@ class PlayoutFigures:
         hole_seconds: Their length in all.
         flushed_seconds: Sound dropped because its bot was interrupted.
         overflow_seconds: Sound dropped because too much waited.
+        seconds: Sound in all.
     """
 
     frames: int = 0
@@ -46,6 +47,7 @@ class PlayoutFigures:
     hole_seconds: float = 0.0
     flushed_seconds: float = 0.0
     overflow_seconds: float = 0.0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Playout:
         self._pieces: deque[Samples] = deque()
         self._waiting = 0
         self._loud_waiting = 0  # samples until the last loud one has been played
+        self._came = 0.0  # when the last frame did
         self._arrived: float | None = None  # of the spurt that is played or held back
         self._playing = False
         self._stopped = False
@@ -95,14 +98,18 @@ class Playout:
         Raises:
             BadSound: It cannot be played.
         """
-        samples = self._reader.read(frame)
-        self.figures.frames += 1
-        if self._arrived is None:
+        if self._arrived is None and frame.audio:
+            if self._stopped or at - self._came > HOLE:
+                self._reader.drop_half()
             self._arrived, self._stopped = at, False
+        samples = self._reader.read(frame)
+        self._came = at
+        self.figures.frames += 1
+        self.figures.seconds += len(self._reader.latest) / frame.sample_rate
         if self._waiting > MOST * RATE:
             self._overflow(len(samples))
             return
-        if frame.audio and loud_bytes(frame.audio, self._threshold):
+        if loud(self._reader.latest, self._threshold):
             self.last_voice = at
             self._loud_waiting = self._waiting + max(1, len(samples))
         self._append(samples)
@@ -148,13 +155,22 @@ class Playout:
             return self._jitter
         return self.spurts[place].played - self.spurts[place].arrived
 
-    def dropped(self, played: float) -> float:
+    def dropped(self, played: float, lead: float) -> float:
         """Seconds of speech that had come, and were dropped when the playing stopped at that time.
 
-        Sound that was dropped was spoken all the same.
+        Sound that was dropped was spoken all the same; but what a bot sent ahead of time it had
+        not spoken when it was interrupted.
+
+        Args:
+            played: When the playing stopped.
+            lead: By how much what was played had come before.
         """
         near = 2 * CHUNK / RATE
-        return sum(seconds for at, seconds in self._flushes if abs(at - played) <= near)
+        return sum(
+            max(0.0, min(seconds, at - (played - lead)))
+            for at, seconds in self._flushes
+            if abs(at - played) <= near
+        )
 
     def _begins(self, at: float) -> bool:
         assert self._arrived is not None  # noqa: S101 - seen by the only caller
@@ -207,10 +223,3 @@ class Playout:
         if not self.figures.overflow_seconds:
             self._note(f"it sent sound {MOST} s ahead of time; what came then was dropped")
         self.figures.overflow_seconds += samples / RATE
-
-
-def loud_bytes(audio: bytes, threshold: float) -> bool:
-    """Whether a frame's bytes hold speech; as 16-bit samples, whatever is left over."""
-    import numpy as np
-
-    return loud(np.frombuffer(audio, "<i2", len(audio) // 2), threshold)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 from pytest_voiceeval.call.audio.plan import CHUNK, RATE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
@@ -23,6 +24,10 @@ _HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
 _SILENCE = bytes(4 * CHUNK)
 _GAP = 0.06
 """Seconds a frame of a track may be late before silence is put in: what a network does."""
+_PAUSE = 0.5
+"""Seconds after which half a sample is an end, and not the first half of what follows."""
+MOST_TRACKS = 8
+"""Files of one side: each is as long as the call, and a bot could change its format for ever."""
 
 
 class WavWriter:
@@ -110,34 +115,58 @@ class StereoRecorder:
 
 
 class TrackRecorder:
-    """What one bot sent, as it sent it; a new file for each rate and number of channels.
+    """What one bot sent, as it sent it; a file for each rate and number of channels.
 
     Silence is put where nothing came, so that a track lies on the clock of the recording.
+
+    Args:
+        folder: Where the files go.
+        side: Whose sound it is.
+        note: Takes texts about what is missing.
     """
 
-    def __init__(self, folder: Path, side: str) -> None:
+    def __init__(
+        self, folder: Path, side: str, note: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._folder = folder
         self._side = side
-        self._wav: WavWriter | None = None
-        self._format = (0, 0)
-        self._files = 0
+        self._note = note
+        self._files: dict[tuple[int, int], WavWriter] = {}
+        self._form = (0, 0)
+        self._carry = b""  # a sample of which the rest has not come
+        self._left_out = False
 
     def take(self, at: float, frame: AudioFrame) -> None:
         """Append a frame that arrived `at` seconds after the first frame of the recording."""
         rate, channels = form = (frame.sample_rate, max(1, frame.num_channels))
-        if self._wav is None or form != self._format:
-            self.close()
-            self._files += 1
-            number = f".{self._files}" if self._files > 1 else ""
-            path = self._folder / f"track_{self._side}{number}.wav"
-            self._wav, self._format = WavWriter(path, channels, rate), form
-        missing = round(at * rate) - self._wav.frames
+        file = self._file_of(form)
+        if file is None:
+            return
+        if form != self._form:
+            self._form, self._carry = form, b""
+        missing = round(at * rate) - file.frames
+        if missing > _PAUSE * rate:
+            self._carry = b""
         if missing > _GAP * rate:
-            self._wav.write(bytes(2 * channels * missing))
-        self._wav.write(frame.audio[: len(frame.audio) - len(frame.audio) % (2 * channels)])
+            file.write(bytes(2 * channels * missing))
+        data = self._carry + frame.audio
+        whole = len(data) - len(data) % (2 * channels)
+        self._carry = data[whole:]
+        file.write(data[:whole])
+
+    def _file_of(self, form: tuple[int, int]) -> WavWriter | None:
+        if form not in self._files and len(self._files) == MOST_TRACKS:
+            if not self._left_out:
+                self._left_out = True
+                self._note(f"its tracks have the first {MOST_TRACKS} of its audio formats only")
+            return None
+        if form not in self._files:
+            number = f".{len(self._files) + 1}" if self._files else ""
+            path = self._folder / f"track_{self._side}{number}.wav"
+            self._files[form] = WavWriter(path, form[1], form[0])
+        return self._files[form]
 
     def close(self) -> None:
-        """Finish the file under way."""
-        if self._wav is not None:
-            self._wav.close()
-            self._wav = None
+        """Finish the files."""
+        for file in self._files.values():
+            file.close()

@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 
 LATE = 0.03
 """Seconds from which on a frame counts as late."""
+MANY = 1000
+TINY = 0.002
+"""More frames than that, and shorter ones than so many seconds, are what makes a relay late."""
+_TOO_BUSY = (
+    "so what it measured is not the agent's doing; hold fewer calls at once (--voice-concurrency), "
+    "raise --jitter-buffer, or use a machine with less to do"
+)
 _SILENCE = AudioFrame(bytes(2 * CHUNK), RATE, 1)
 
 
@@ -191,9 +198,20 @@ class Relay:
         return (
             f"the sound of the call was not carried in time: {', '.join(found)} "
             f"(limits: {limits.lag * 1000:.0f} ms, {limits.late_share:.0%}, {limits.underruns} a "
-            "minute), so what it measured is not the agent's doing; hold fewer calls at once "
-            "(--voice-concurrency), raise --jitter-buffer, or use a machine with less to do"
+            f"minute), {self._flood() or _TOO_BUSY}"
         )
+
+    def _flood(self) -> str:
+        """Whose frames are so small that to take them is all there is time for."""
+        for who, leg in (("agent", self.to_user), ("caller's bot", self.to_agent)):
+            figures = leg.playout.figures
+            if figures.frames > MANY and figures.seconds < TINY * figures.frames:
+                length = figures.seconds / figures.frames * 1000
+                return (
+                    f"so there is no verdict: the {who} sent {figures.frames} audio frames of "
+                    f"{length:.2g} ms each; let it send frames of 10 ms or longer"
+                )
+        return ""
 
     def _holes(self) -> int:
         figures = (self.to_agent.playout.figures, self.to_user.playout.figures)

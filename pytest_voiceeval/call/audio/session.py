@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval.call.audio.ending import Endings
 from pytest_voiceeval.call.audio.minutes import SoundMinutes
 from pytest_voiceeval.call.audio.noise import Noise, noise_of
-from pytest_voiceeval.call.audio.pcm import BadSound, load
+from pytest_voiceeval.call.audio.pcm import BadSound, in_parts, load
 from pytest_voiceeval.call.audio.plan import KICKOFF_AFTER, TICK, SoundPlan
 from pytest_voiceeval.call.audio.recording import RECORDING, StereoRecorder, TrackRecorder
 from pytest_voiceeval.call.audio.relay import Leg, Relay, next_tick
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 
 WHO: dict[Side, str] = {"agent": "agent", "user": "caller's bot"}
+AT_A_STRETCH = 0.004
+"""Seconds of work on what the bots send before others have a turn."""
 LAST_WORDS = 1.0
 """Seconds beside the jitter buffer for playing what a bot said before its connection was lost."""
 
@@ -111,6 +113,7 @@ class AudioCall(Call):
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._voided: set[Side] = set()
         self._unanswered: float | None = None
+        self._paused_at = 0.0
 
     # -- making
 
@@ -146,7 +149,7 @@ class AudioCall(Call):
         files.callback(self._relay.recorder.close)
         if self._sound.record_tracks:
             for side in self._peers:
-                self._tracks[side] = TrackRecorder(folder, side)
+                self._tracks[side] = TrackRecorder(folder, side, self._noting(side))
                 files.callback(self._tracks[side].close)
 
     # -- the talk
@@ -247,7 +250,9 @@ class AudioCall(Call):
     async def _listen_to(self, side: Side) -> None:
         try:
             async for event in self._peers[side].events():
-                self._take_from(side, event)
+                for part in in_parts(event):
+                    self._take_from(side, part)
+                    await self._let_others_work()
         except ConnectionLost as lost:
             await self._let_it_sound(side)
             raise await self._lost(side, lost) from lost
@@ -255,6 +260,13 @@ class AudioCall(Call):
             raise self._broken(side, str(error)) from error
         except BadSound as error:
             raise self._broken(side, f"it sent {error}") from error
+
+    async def _let_others_work(self) -> None:
+        """Let the relay tick, however much a bot sends: there may be no wait in what comes."""
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._paused_at > AT_A_STRETCH:
+            await asyncio.sleep(0)
+            self._paused_at = loop.time()
 
     def _take_from(self, side: Side, event: Event) -> None:
         if self._sound.witness is not None:

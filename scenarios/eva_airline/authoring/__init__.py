@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "CALLER_TURNS",
     "KEYS",
     "call_defaults",
     "check_edition",
@@ -41,6 +42,7 @@ now passenger booking bookings journeys disruptions limits caller premise pressu
 declines
 """
 KEYS = frozenset(_KEYS.split())
+CALLER_TURNS = 6
 
 
 NO_TRACE = frozenset(
@@ -87,7 +89,9 @@ def _journey(text: str, source: Mapping[str, Any]) -> str:
         for line in lines_of(source)
         if "+".join(line.flights) == flights and date in ("", line.date)
     ]
-    if len(found) != 1:
+    if not found:
+        raise ValueError(f"{text!r} means none of the journeys; those of a call are in 'journeys'")
+    if len(found) > 1:
         raise ValueError(f"{text!r} means {len(found)} journeys; write it as FLIGHT/MM-DD")
     return found[0]
 

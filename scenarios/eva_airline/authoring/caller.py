@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .database import email_of, name_of
-from .places import moment, require_keys, tables
+from .places import KINDS, moment, one_of, require_keys, tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +15,9 @@ _CALLER = (
     "knows hides name gender",
 )
 VOICES = {"woman": 1, "man": 2}
+CHOICES = ("first_choice", "second_choice", "third_choice")
+_SEATS = (*KINDS.values(), "no_preference")
+_SATISFIED = {"met": True, "missed": False}
 
 Json = dict[str, Any]
 
@@ -28,6 +31,7 @@ def make_record(
         ValueError: the source lacks something, or has something that nobody reads.
     """
     require_keys("caller", source["caller"], *_CALLER)
+    _check_texts(source)
     return {
         "current_date_time": f"{moment(source['now']):%Y-%m-%d %H:%M %Z}",
         "user_goal": _goal(source, database, dialogue[1]["text"]),
@@ -35,6 +39,27 @@ def make_record(
         "expected_flow": source["flow"],
         "scenario_context": _context(source),
     }
+
+
+def _check_texts(source: Mapping[str, Any]) -> None:
+    """Refuse what YAML made of a text that it took for something else."""
+    caller = source["caller"]
+    for key in ("must", "nice", "negotiation", "edges"):
+        if not isinstance(caller[key], list):
+            problem = f"caller: {key} is a list of texts, a line with a dash for each"
+            raise ValueError(problem)  # noqa: TRY004 - what an author wrote
+        for text in caller[key]:
+            _text(f"caller: {key}", text)
+    for key in ("persona", "goal", "done", "failure", "escalation"):
+        _text(f"caller: {key}", caller[key])
+    for key in ("premise", "flow", "note"):
+        _text(key, source[key])
+
+
+def _text(what: str, value: Any) -> None:
+    if not isinstance(value, str):
+        problem = f"{what}: {value!r} is no text; put it in double quotes"
+        raise ValueError(problem)  # noqa: TRY004 - what an author wrote
 
 
 def _goal(source: Mapping[str, Any], database: Mapping[str, Any], opening: str) -> Json:
@@ -59,8 +84,10 @@ def _information(source: Mapping[str, Any], database: Mapping[str, Any]) -> Json
     passenger, hidden = source["passenger"], source["caller"].get("hides", "").split()
     (reservation,) = database["reservations"].values()
     booked = reservation["bookings"][0]["segments"][0]["flight_number"]
-    contact = passenger.get("contact", "phone")
-    seats = passenger["seats"].split()
+    contact = one_of("passenger: contact", passenger.get("contact", "phone"), ("phone", "email"))
+    seats = [one_of("passenger: seats", kind, _SEATS) for kind in passenger["seats"].split()]
+    if len(seats) != len(CHOICES):
+        raise ValueError(f"passenger: seats are three kinds, first choice first, got {len(seats)}")
     known = {
         "confirmation_number": reservation["confirmation_number"],
         "last_name": name_of(source)[1],
@@ -68,9 +95,7 @@ def _information(source: Mapping[str, Any], database: Mapping[str, Any]) -> Json
         **_contact(contact, source),
         "original_flight_number": booked,
         **source["caller"].get("knows", {}),
-        "seat_preference": dict(
-            zip(("first_choice", "second_choice", "third_choice"), seats, strict=True)
-        ),
+        "seat_preference": dict(zip(CHOICES, seats, strict=True)),
         "original_travel_details": [_trip(b, database) for b in reservation["bookings"]],
     }
     return {key: value for key, value in known.items() if key not in hidden}
@@ -98,7 +123,7 @@ def _trip(booking: Mapping[str, Any], database: Mapping[str, Any]) -> Json:
 
 def _config(source: Mapping[str, Any]) -> Json:
     caller, passenger = source["caller"], source["passenger"]
-    gender = caller.get("gender", passenger["gender"])
+    gender = one_of("gender", caller.get("gender", passenger["gender"]), VOICES)
     return {
         "name": caller.get("name", passenger["name"]),
         "gender": gender,
@@ -109,12 +134,20 @@ def _config(source: Mapping[str, Any]) -> Json:
 
 def _context(source: Mapping[str, Any]) -> Json:
     pressure = {"adversarial_vector": source["pressure"]} if "pressure" in source else {}
-    priorities = [next(iter(item.items())) for item in source["priorities"]]
+    priorities = [_priority(item) for item in source["priorities"]]
     return {
         "premise": source["premise"],
         **pressure,
         "user_priorities": [
-            {"rank": rank, "priority": text, "satisfied": {"met": True, "missed": False}[word]}
+            {"rank": rank, "priority": text, "satisfied": _SATISFIED[word]}
             for rank, (word, text) in enumerate(priorities, 1)
         ],
     }
+
+
+def _priority(item: Any) -> tuple[str, str]:
+    if not isinstance(item, dict) or len(item) != 1 or not item.keys() <= _SATISFIED.keys():
+        raise ValueError(f"priorities: {item!r} is not 'met: TEXT' or 'missed: TEXT'")
+    ((word, text),) = item.items()
+    _text("priorities", text)
+    return word, text

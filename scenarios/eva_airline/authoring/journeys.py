@@ -10,6 +10,7 @@ left out follows from the shared tables.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from .places import (
     flight_minutes,
     full_date,
     local,
+    number,
     pick,
     tables,
 )
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 GONE = ("departed", "cancelled")
+LIKELY = 0.7, 1.4
+"""How far a block time may be from the estimate, as a share of it."""
 GATES = "ABCDEF"
 
 Json = dict[str, Any]
@@ -72,7 +76,7 @@ def read_line(text: str, today: str) -> Line:
         ValueError: it cannot be read.
     """
     content, _, verdict = text.partition(" -- ")
-    flights, date, *rest = content.split()
+    flights, date, *rest = [*content.split(), "", ""][: max(2, len(content.split()))]
     names = tuple(flights.split("+"))
     size = 3 if len(names) == 1 else 0
     options = dict(word.split("=", 1) for word in rest[size:] if "=" in word)
@@ -83,15 +87,20 @@ def read_line(text: str, today: str) -> Line:
     return line
 
 
+_FLIGHT = re.compile(r"[A-Z]{2,3}[0-9]{1,4}")
 _WORDS = ("closed", "departed", "on_time")
 _OPTIONS = ("gate", "cancelled", "delayed", "standby", *CABINS)
 
 
 def _check(line: Line, text: str) -> None:
     aircraft = tables()["aircraft"]
+    for flight in line.flights:
+        if not _FLIGHT.fullmatch(flight):
+            raise ValueError(f"journey {text!r}: {flight!r} is no flight number, as LQ522")
     for word in line.words:
         if word not in _WORDS and word not in aircraft and not word.removesuffix("m").isdigit():
-            raise ValueError(f"journey {text!r}: what is {word!r}? known: {', '.join(_WORDS)}")
+            known = ", ".join([*_WORDS, *aircraft])
+            raise ValueError(f"journey {text!r}: what is {word!r}? known: {known}, minutes as 205m")
     for name in line.options:
         if name not in _OPTIONS:
             raise ValueError(f"journey {text!r}: what is {name!r}? known: {', '.join(_OPTIONS)}")
@@ -195,7 +204,8 @@ def _segment(line: Line, status: str) -> Json:
     lands = (leaves.astimezone(UTC) + timedelta(minutes=minutes)).astimezone(
         local(line.date, "12:00", destination).tzinfo
     )
-    delay, _, why = line.options.get("delayed", "").partition("/")
+    delay, _, why = line.options.get("delayed", "0/").partition("/")
+    late = int(number("delayed", delay))
     offers = _offers(line, aircraft, sold=status not in GONE)
     return {
         "segment_number": 1,
@@ -209,7 +219,7 @@ def _segment(line: Line, status: str) -> Json:
         "duration_minutes": minutes,
         "aircraft_type": aircraft,
         "status": status,
-        "delay_minutes": int(delay) if delay else None,
+        "delay_minutes": late or None,
         "delay_reason": why.replace("_", " ") or None,
         "cancellation_reason": line.options.get("cancelled"),
         "gate": line.options.get("gate") or _gate(line),
@@ -223,7 +233,12 @@ def _segment(line: Line, status: str) -> Json:
 
 def _minutes(line: Line, origin: str, destination: str) -> int:
     given = next((word for word in line.words if word.removesuffix("m").isdigit()), None)
-    return int(given.removesuffix("m")) if given else flight_minutes(origin, destination)
+    likely = flight_minutes(origin, destination)
+    minutes = int(given.removesuffix("m")) if given else likely
+    least, most = (share * likely for share in LIKELY)
+    if not least <= minutes <= most:
+        raise ValueError(f"{given} is no time from {origin} to {destination}: about {likely}m")
+    return minutes
 
 
 def _aircraft(line: Line, minutes: int) -> str:
@@ -266,12 +281,19 @@ def _offer(line: Line, aircraft: str, cabin: str) -> Offer:
     fare, *rest = line.options[cabin].split("/")
     if fare == "-":
         return _NOTHING
-    offer = replace(derived, fare=float(fare), kinds=derived.kinds or _kinds_of(aircraft, cabin))
-    offer = replace(offer, seats=int(rest[0]) if rest else max(1, offer.seats))
+    has = _kinds_of(aircraft, cabin)
+    if not has:
+        raise ValueError(f"{cabin}: a plane of the type {aircraft} has no such cabin; name another")
+    offer = replace(derived, fare=number(f"{cabin}: fare", fare), kinds=derived.kinds or has)
+    seats = int(number(f"{cabin}: seats", rest[0])) if rest else max(1, offer.seats)
+    offer = replace(offer, seats=seats)
     if len(rest) > 1:
         offer = replace(offer, kinds=rest[1])
     if bad := set(offer.kinds) - set(KINDS):
         raise ValueError(f"{cabin} has the kinds of seat {min(bad)!r}; use w, a, m")
+    if bad := set(offer.kinds) - set(has):
+        lacks = KINDS[min(bad)]
+        raise ValueError(f"{cabin}: {aircraft} has no {lacks} seats there; name another aircraft")
     return replace(offer, kinds=offer.kinds if offer.seats else "")
 
 

@@ -6,13 +6,14 @@ out of the question. Both are compared here.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from .database import lines_of, today_of
 from .journeys import journey_id
-from .places import CABINS, full_date
+from .places import CABINS, KINDS, full_date, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,6 +56,7 @@ def _check(
 ) -> Iterator[str]:
     if unknown := limits.keys() - KEYS:
         yield f"limits: unknown key {min(unknown)!r}; known are {', '.join(sorted(KEYS))}"
+    _check_values(limits, today_of(source))
     booking = _booking(limits, source, database)
     gold = []
     for journey in _rivals(limits, booking, database):
@@ -63,10 +65,12 @@ def _check(
         gold += [journey["journey_id"]] if not found else []
         if (found or {"gold"}) != set(stated):
             shown = ", ".join(sorted(found)) or "gold"
-            yield f"{journey['journey_id']}: write '-- {shown}', not '{', '.join(stated)}'"
+            instead = f"not '{', '.join(stated)}'" if stated else "behind its line"
+            yield f"{journey['journey_id']}: write '-- {shown}', {instead}"
     wanted = 0 if limits.get("gold") == "none" else 1
     if len(gold) != wanted:
-        yield f"the must-haves leave {len(gold)} flights, not {wanted}: {', '.join(gold)}"
+        which = f": {', '.join(gold)}" if gold else "; is it 'gold: none'?"
+        yield f"the must-haves leave {len(gold)} flights, not {wanted}{which}"
     for each in gold:
         fee = _fee(database["journeys"][each], limits, today_of(source)) or 0
         yield from _taken(each, fee, calls)
@@ -82,6 +86,29 @@ def _taken(gold: str, fee: float, calls: Sequence[Json]) -> Iterator[str]:
         charged = call["answer"].get("cost_summary", {}).get("change_fee")
         if charged != fee:
             yield f"limits: the fee for {gold} is {charged}, not {fee}"
+
+
+def _check_values(limits: Json, today: str) -> None:
+    """Refuse a limit that cannot be one.
+
+    Raises:
+        ValueError: there is one; the text names it.
+    """
+    for key in ("total", "fee", "same_day_fee", "layover"):
+        if not isinstance(limits.get(key, 0), int | float):
+            problem = f"limits: {key} is a number, got {limits[key]!r}"
+            raise ValueError(problem)  # noqa: TRY004 - what an author wrote
+    for key in ("nonstop", "by_day"):
+        if not isinstance(limits.get(key, True), bool):
+            problem = f"limits: {key} is true or false, got {limits[key]!r}"
+            raise ValueError(problem)  # noqa: TRY004 - what an author wrote
+    one_of("limits: cabin", limits.get("cabin", "main"), CABINS)
+    one_of("limits: seat", limits.get("seat", "aisle"), (*KINDS.values(), "no_preference"))
+    one_of("limits: gold", limits.get("gold", "none"), ("none",))
+    for key in filter(limits.__contains__, _BOUNDS):
+        if not re.fullmatch(r"\S+ ([01][0-9]|2[0-3]):[0-5][0-9]", str(limits[key])):
+            raise ValueError(f"limits: {key} is a date and a time, as 11-04 13:00")
+        _time(limits[key], today)
 
 
 def _booking(limits: Json, source: Json, database: Json) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from zoneinfo import ZoneInfo
 from pytest_voiceeval import load_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 CABINS = {
     "basic": "basic_economy",
@@ -63,12 +64,17 @@ def airport(code: str) -> Airport:
     return Airport(ZoneInfo(zone), (float(latitude), float(longitude)), city)
 
 
+_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
 def local(day: str, time: str, code: str) -> datetime:
     """Return a local time at an airport, with its offset.
 
     Raises:
         ValueError: it is no time, or the clocks skip or repeat it.
     """
+    if not _TIME.fullmatch(time):
+        raise ValueError(f"{time!r} is no time of day: write HH:MM, as 07:20")
     moment = datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=airport(code).zone)
     if moment.utcoffset() != moment.replace(fold=1).utcoffset():
         raise ValueError(f"{day} {time} is skipped or happens twice in {code}")
@@ -77,20 +83,35 @@ def local(day: str, time: str, code: str) -> datetime:
 
 def moment(text: str) -> datetime:
     """Read `2026-10-26 09:40 MSP`: a local time and the airport whose clock it is."""
-    words = text.split()
+    words = str(text).split()
     if len(words) != 3:
         raise ValueError(f"{text!r} is not a date, a time and an airport, as 2026-10-26 09:40 MSP")
-    return local(*words)
+    day, time, code = words
+    return local(_real_date(day, day), time, code)
 
 
 def full_date(text: str, today: str) -> str:
-    """Complete `11-04` with the year that is nearest to come; leave full dates alone."""
+    """Complete `11-04` with the year that is nearest to come; leave full dates alone.
+
+    Raises:
+        ValueError: it is no date.
+    """
     if len(text) != 5:
-        return text
+        return _real_date(text, text)
     year = int(today[:4])
     this_year, next_year = (f"{y}-{text}" for y in (year, year + 1))
     lately = (datetime.fromisoformat(today) - timedelta(days=60)).date().isoformat()
-    return this_year if this_year >= lately else next_year
+    return _real_date(this_year if this_year >= lately else next_year, text)
+
+
+def _real_date(full: str, written: str) -> str:
+    try:
+        known = datetime.strptime(full, "%Y-%m-%d").date().isoformat()  # noqa: DTZ007 - a date
+    except ValueError:
+        known = ""
+    if known != full:
+        raise ValueError(f"{written!r} is no date: write MM-DD, as 05-14, or YYYY-MM-DD")
+    return full
 
 
 def flight_minutes(origin: str, destination: str) -> int:
@@ -125,6 +146,28 @@ def require_keys(what: str, found: Mapping[str, Any], wanted: str, optional: str
     for key in found:
         if key not in known:
             raise ValueError(f"{what}: unknown key {key!r}; known are {', '.join(known)}")
+
+
+def one_of(what: str, value: Any, known: Collection[str]) -> str:
+    """Return a word of a closed set.
+
+    Raises:
+        ValueError: it is another one; the text says of what, and which there are.
+    """
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{what}: {value!r} is none of {', '.join(known)}")
+    return value
+
+
+def number(what: str, text: str) -> float:
+    """Read an amount or a count, zero or more.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+        raise ValueError(f"{what}: {text!r} is no number")
+    return float(text)
 
 
 def pick(key: str, count: int) -> int:

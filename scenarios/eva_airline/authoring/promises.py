@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval import load_yaml
 
 from .limits import check_limits, waits
+from .owed import check_owed
 from .places import CABINS
+from .said import check_said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,6 +65,8 @@ def check_scenario(
     yield from _identified(calls, source)
     yield from _declined(record, source)
     yield from check_limits(source, database, calls)
+    yield from check_owed(database, calls, source)
+    yield from check_said(record, database, source)
 
 
 def _complete(record: Json, database: Json) -> Iterator[str]:

@@ -68,8 +68,11 @@ class _Completions(BaseHTTPRequestHandler):
         self.server.requests.setdefault(session, []).append(request)
         self.send_response(200)
         self.end_headers()
-        for delta in deltas(self.server.models[session](request["messages"])):
+        reply = self.server.models[session](request["messages"])
+        for delta in deltas(reply):
             self._event(choices=[{"index": 0, "delta": delta}])
+        reason = "stop" if all(isinstance(part, str) for part in reply) else "tool_calls"
+        self._event(choices=[{"index": 0, "delta": {}, "finish_reason": reason}])
         usage = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
         self._event(choices=[], usage=usage)
         self.wfile.write(b"data: [DONE]\n\n")

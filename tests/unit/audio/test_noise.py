@@ -95,8 +95,16 @@ def test_loud_noise_is_cut_and_does_not_wrap() -> None:
         ({"white": True}, "noise_config takes gain_db, .*got .*white"),
         ("loud", "noise_config takes"),
         ({"noise_files": ["nowhere.wav"]}, "nowhere.wav cannot be read: .*No such file"),
+        ({"noise_files": "hum.wav"}, "noise_files must be a list of paths, got 'hum.wav'"),
+        ({"noise_files": [7]}, "noise_files must be a list of paths"),
+        ({"gain_db": "loud"}, "gain_db must be a number from -200 to 60 dB, got 'loud'"),
+        ({"gain_db": float("nan")}, "gain_db must be a number .*got nan"),
+        (NoiseConfig(white_noise_db=1e9), "white_noise_db must be a number .*got 1000000000.0"),
+        ({"white_noise_db": None}, "white_noise_db must be a number .*got None"),
+        ({"max_noise_duration": 0}, "max_noise_duration must be a number of seconds above 0"),
+        ({"random_white_noise": "no"}, "random_white_noise must be true or false, got 'no'"),
     ],
-    ids=["key", "kind", "file"],
+    ids=lambda value: str(value)[:40],
 )
 def test_what_cannot_be_used_is_named(noise: Any, why: str) -> None:
     with pytest.raises(ScenarioInvalid, match=f"'shop__loud': .*{why}"):
@@ -110,3 +118,14 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
     wide = wav(tmp_path / "wide.wav", [1] * 10, width=4)
     with pytest.raises(ScenarioInvalid, match=r"wide\.wav has 32 bit samples; expected"):
         noise_of(scenario({"noise_files": [wide]}))
+    empty = wav(tmp_path / "empty.wav", [])
+    with pytest.raises(ScenarioInvalid, match=r"empty\.wav has no sound"):
+        noise_of(scenario({"noise_files": [empty]}))
+
+
+def test_a_file_that_was_cut_off_is_heard_as_far_as_it_goes(tmp_path: Path) -> None:
+    file = Path(wav(tmp_path / "cut.wav", [3000] * 401, channels=2))
+    file.write_bytes(file.read_bytes()[:-3])
+    noise = noise_of(scenario({"noise_files": [str(file)]}))
+    assert noise is not None
+    assert noise.mix(SILENCE).tolist() == [2999] * 256

@@ -7,7 +7,8 @@ import struct
 import numpy as np
 import pytest
 
-from pytest_voiceeval.call.audio.pcm import BadSound, PcmReader
+from pytest_voiceeval.call.audio.pcm import PART, BadSound, PcmReader, in_parts
+from pytest_voiceeval.wire.backlog import Event
 from pytest_voiceeval.wire.frames import AudioFrame
 
 SECONDS = 0.5
@@ -67,8 +68,16 @@ def test_half_a_sample_at_the_end_is_noted_and_does_not_shift_what_follows() -> 
     reader = PcmReader(notes.append)
     reader.read(AudioFrame(b"\1\0\2", 16_000, 1))
     assert len(reader.finish()) == 0
+    reader.drop_half()
     assert reader.read(AudioFrame(b"\7\0", 16_000, 1)).tolist() == [7]
     assert "its sound ended in the middle of a sample (1 bytes)" in notes
+
+
+def test_half_a_sample_waits_for_the_other_one_however_late_it_comes() -> None:
+    reader = PcmReader([].append)
+    assert len(reader.read(AudioFrame(b"\1", 16_000, 1))) == 0
+    reader.finish()
+    assert reader.read(AudioFrame(b"\2\3\0", 16_000, 1)).tolist() == [0x201, 3]
 
 
 def test_a_wav_header_is_no_sound() -> None:
@@ -89,3 +98,14 @@ def test_a_frame_without_a_number_of_channels_is_mono() -> None:
     notes: list[str] = []
     assert PcmReader(notes.append).read(AudioFrame(b"\5\0", 16_000, 0)).tolist() == [5]
     assert notes == ["its audio frames do not say how many channels they have (taken as mono)"]
+
+
+def test_long_frames_are_taken_in_parts() -> None:
+    frame = AudioFrame(bytes(2 * PART + 3), 24_000, 1)
+    parts = list(in_parts(Event(1.5, frame)))
+    kinds = [part.kind for part in parts]
+    assert all(isinstance(kind, AudioFrame) for kind in kinds)
+    assert [len(kind.audio) for kind in kinds] == [PART, PART, 3]  # type: ignore[union-attr]
+    assert {part.at for part in parts} == {1.5}
+    short = Event(2.0, AudioFrame(b"\0\0", 24_000, 1))
+    assert list(in_parts(short)) == [short]

@@ -142,3 +142,60 @@ def test_without_jitter_sound_is_still_whole() -> None:
     line.push(0.0, np.full(640, LOUD), 24_000)
     line.until(1.0)
     assert np.count_nonzero(np.abs(line.sound) > LOUD / 2) == pytest.approx(427, abs=3)
+
+
+def test_frames_without_sound_open_nothing() -> None:
+    line = Line()
+    line.push(0.0, np.zeros(0))
+    line.push(0.1, np.zeros(0))
+    line.stream(0.19, 0.2)
+    line.until(1.0)
+    [spurt] = line.playout.spurts
+    assert spurt.arrived == 0.19
+    assert line.playout.figures.underruns == 0
+
+
+@pytest.mark.parametrize("ahead", [False, True], ids=["as it speaks", "all at once"])
+def test_what_was_dropped_counts_as_spoken_up_to_the_interruption(ahead: bool) -> None:
+    line = Line()
+    if ahead:
+        line.push(0.0, np.full(10 * 16_000, LOUD))
+        line.until(0.6)
+    else:
+        line.stream(0.0, 0.6)
+    line.playout.flush(line.now)
+    played = line.playout.spurts[0].played
+    heard = played + np.count_nonzero(line.sound) / 16_000
+    lead = line.playout.lead(played)
+    assert line.playout.dropped(heard, lead) == pytest.approx(0.2, abs=0.05)
+    assert heard - lead + line.playout.dropped(heard, lead) <= line.now + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("pause", "stopped", "heard"),
+    [
+        pytest.param(0.3, False, 0x0201, id="a hole"),
+        pytest.param(0.3, True, 0x0302, id="the bot had stopped"),
+        pytest.param(1.0, False, 0x0302, id="a pause"),
+    ],
+)
+def test_half_a_sample_goes_with_what_follows_on_it(
+    pause: float, stopped: bool, heard: int
+) -> None:
+    line = Line(jitter=0.1)
+    line.playout.push(0.0, AudioFrame(b"\1", 16_000, 1))
+    line.until(0.25)
+    if stopped:
+        line.playout.stopped()
+    line.until(pause)
+    line.playout.push(pause, AudioFrame(b"\2\3\4", 16_000, 1))
+    line.until(pause + 1.0)
+    assert line.sound[np.flatnonzero(line.sound)[0]] == heard
+
+
+def test_what_is_loud_does_not_depend_on_where_frames_are_cut() -> None:
+    line = Line()
+    data = np.full(640, 3, "<i2").tobytes()  # 0x0003: as 0x0300 it would be speech
+    line.playout.push(0.0, AudioFrame(data[:1], 16_000, 1))
+    line.playout.push(0.0, AudioFrame(data[1:], 16_000, 1))
+    assert not line.playout.sounding

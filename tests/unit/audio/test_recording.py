@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 from pytest_voiceeval.call.audio.plan import CHUNK, RATE
-from pytest_voiceeval.call.audio.recording import StereoRecorder, TrackRecorder, WavWriter
+from pytest_voiceeval.call.audio.recording import (
+    MOST_TRACKS,
+    StereoRecorder,
+    TrackRecorder,
+    WavWriter,
+)
 from pytest_voiceeval.wire.frames import AudioFrame
 
 
@@ -72,3 +77,34 @@ def test_a_track_is_what_the_bot_sent_on_the_clock_of_the_recording(tmp_path: Pa
     assert loud[1920] == 2.0
     stereo, rate = read(tmp_path / "track_agent.2.wav")
     assert (stereo.shape[1], rate) == (2, 16_000)
+
+
+def test_a_track_of_odd_frames_is_whole(tmp_path: Path) -> None:
+    track = TrackRecorder(tmp_path, "agent")
+    sound = np.arange(1, 41, dtype="<i2").tobytes()
+    for at in range(0, len(sound), 3):
+        track.take(0.0, AudioFrame(sound[at : at + 3], 8_000, 1))
+    for byte in sound:
+        track.take(0.0, AudioFrame(bytes([byte]), 8_000, 1))
+    track.close()
+    samples, _ = read(tmp_path / "track_agent.wav")
+    assert samples[:, 0].tolist() == [*range(1, 41)] * 2
+
+
+def test_a_bot_that_changes_its_format_all_the_time_gets_a_file_for_each(tmp_path: Path) -> None:
+    notes: list[str] = []
+    track = TrackRecorder(tmp_path, "agent", notes.append)
+    for number in range(60):
+        rate = 16_000 if number % 2 else 8_000
+        track.take(number * 0.02, AudioFrame(np.full(rate // 50, 5, "<i2").tobytes(), rate, 1))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "track_agent.2.wav",
+        "track_agent.wav",
+    ]
+    for number in range(60):
+        track.take(2.0, AudioFrame(b"", 4_000 + number, 1))
+    track.close()
+    assert len(list(tmp_path.iterdir())) == MOST_TRACKS
+    assert notes == ["its tracks have the first 8 of its audio formats only"]
+    samples, rate = read(tmp_path / "track_agent.wav")
+    assert np.count_nonzero(samples) == 30 * rate // 50

@@ -128,6 +128,16 @@ def test_beyond_its_limits_a_call_is_no_evidence(pace: Pace, holes: int, said: s
         assert "--jitter-buffer" in problem
 
 
+def test_a_bot_whose_frames_are_tiny_is_named() -> None:
+    relay = relay_of()
+    relay.pace = Pace(600, 90, 1.2)
+    relay.to_user.playout.figures.frames = 14_400
+    relay.to_user.playout.figures.seconds = 0.3
+    problem = relay.problem(RelayLimits())
+    assert "the agent sent 14400 audio frames of 0.021 ms each; let it send frames of" in problem
+    assert "not the agent's doing" not in problem
+
+
 @pytest.mark.parametrize(
     ("given", "error"),
     [

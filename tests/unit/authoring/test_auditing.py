@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from pytest_voiceeval.data.errors import MissingData
-from pytest_voiceeval.scenario.auditing import check_domain, checkable_domains
+from pytest_voiceeval.scenario.auditing import Audit, Row, check_domain, checkable_domains
 from pytest_voiceeval.scenario.authoring import build_domain
 
 from .conftest import SCENARIO
@@ -29,7 +30,7 @@ def test_a_good_scenario_has_no_problems(library):
     table = audit.table().splitlines()
     assert table[0] == f"{domain}: 1 scenario"
     assert " ".join(table[1].split()) == (
-        "scenario do-nothing turns calls writes orders mutations no trace forbidden problems"
+        "id do-nothing turns calls writes orders mutations unseen forbidden problems"
     )
     assert table[2].split() == ["1.1", "0", "6", "2", "1", "1/1", "5/6", "1", "1", "0"]
     assert table[-1] == "No problems"
@@ -39,18 +40,21 @@ REFUSAL = SCENARIO.replace("  > extend_loan L1 17\n", "")
 
 FAULTS = {
     "too short": (
-        SCENARIO.replace("  C: Seventeen?\n  A: In all. Is there anything else?\n", ""),
-        "the caller has 5 turns, at least 6 are wanted",
+        re.sub("  C: I need.*?(?=  > extend)", "  C: {L1}.\n", SCENARIO, flags=re.DOTALL).replace(
+            "  C: Seventeen?\n  A: In all. Is there anything else?\n  C: No.\n  A: Goodbye.\n", ""
+        ),
+        "the caller has 1 turns, at least 2 are wanted",
     ),
     "digits": (SCENARIO.replace("seventeen days", "17 days"), "'1' is not spoken language"),
     "code": (SCENARIO.replace("C: {L1}.", "C: ABC."), "ABC is to be spelled, write {ABC}"),
+    "code with digits": (SCENARIO.replace("C: {L1}.", "C: L1."), "L1 is to be spelled, write {L1}"),
     "refused write": (
         SCENARIO.replace("> extend_loan L1 17", "> extend_loan L9 17"),
         "the gold call extend_loan(loan_id='L9', days=17) is refused: No loan L9",
     ),
     "needless": (
         SCENARIO.replace("> extend_loan L1 17", "> extend_loan L1 17\n  > extend_loan L2 7"),
-        "the gold call extend_loan is not needed: without it the call passes",
+        "the gold call extend_loan(loan_id='L2', days=7) is not needed: without it the call passes",
     ),
     "idle": (REFUSAL, "an agent that does nothing passes: mark it 'refusal: true'"),
     "no refusal": (f"refusal: true\n{SCENARIO}", "marked as a refusal, but an agent that does"),
@@ -77,6 +81,32 @@ FAULTS = {
 @pytest.mark.parametrize(("text", "problem"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_is_found(library, text, problem):
     assert any(found.startswith("1.1: ") and problem in found for found in _problems(library, text))
+
+
+def test_of_a_call_that_is_refused_only_that_is_said(library):
+    refused = SCENARIO.replace("> extend_loan L1 17", "> extend_loan L1 17\n  > extend_loan L9 17")
+    assert [text for text in _problems(library, refused) if "extend_loan" in text] == [
+        "1.1: the gold call extend_loan(loan_id='L9', days=17) is refused: No loan L9"
+    ]
+
+
+def test_of_a_call_that_is_not_needed_nothing_else_is_said(library):
+    text = SCENARIO.replace("> extend_loan L1 17", "> extend_loan L1 17\n  > extend_loan L2 7")
+    problems = _problems(library, text)
+    assert not any("wrong argument" in problem for problem in problems)
+
+
+def test_a_complaint_that_a_pack_raises_is_one_of_the_scenario(library):
+    hooks = "def check_scenario(*given):\n    raise ValueError('days: no number')\n"
+    domain = library(hooks=hooks)
+    build_domain(domain)
+    assert check_domain(domain).problems == ["1.1: days: no number"]
+
+
+def test_a_line_of_the_table_has_room_in_a_narrow_terminal():
+    widest = ("1.1.2", "0", "10", "14", "10", "24/24", "100/112", "112", "10", "10")
+    table = Audit("eva_airline", (Row(widest[0], widest[1:], ()),)).table()
+    assert max(map(len, table.splitlines())) <= 80
 
 
 def test_a_refusal_without_writes_is_fine(library):

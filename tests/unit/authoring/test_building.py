@@ -53,6 +53,30 @@ def test_building_again_writes_nothing_and_other_bytes_are_noticed(library, fold
     assert build_domain(domain, check=True) == []
 
 
+KINDS = {
+    "draft": ("id:", 'draft: "no"\nid:', "draft is true or false, got 'no'"),
+    "refusal": ("id:", "refusal: 3\nid:", "refusal is true or false, got 3"),
+    "dialogue": ("dialogue: |", "dialogue: []\nx: |", "dialogue is a text: write `dialogue: |`"),
+    "forbidden": ("forbidden:\n- ", "forbidden: ", "forbidden is a list of calls"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "problem"), KINDS.values(), ids=KINDS)
+def test_a_key_of_another_type_is_refused(library, old, new, problem):
+    domain = library(**{"1.1": SCENARIO.replace(old, new, 1)})
+    with pytest.raises(DataError, match=r"1\.1\.yaml") as caught:
+        compile_domain(domain)
+    assert problem in str(caught.value)
+
+
+def test_a_refused_gold_call_is_the_reason_why_a_reference_answer_cannot_be_made(library):
+    text = f"match: extend_loan.fee\n{SCENARIO}".replace(
+        "> extend_loan L1 17", "> extend_loan L9 17"
+    )
+    with pytest.raises(DataError, match=r"the gold call extend_loan\(.*\) is refused: No loan L9"):
+        compile_domain(library(**{"1.1": text}))
+
+
 def test_another_root(library, tmp_path):
     domain = library()
     assert {path.parent for path in build_domain(domain, tmp_path / "x")} == {

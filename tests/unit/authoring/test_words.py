@@ -57,6 +57,8 @@ def test_macros(text, spoken):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
+        ("{FL_LQ1_20260101}", r"\{FL_LQ1_20260101\} is not for the ear: spell a code, a seat"),
+        ("{}", r"\{\} is not for the ear"),
         ("{$12.5}", r"\{\$12\.5\}: an amount is written like \{\$125\} or \{\$13\.25\}"),
         ("{$}", "an amount is written like"),
         ("{LQ512", "a brace without its partner"),

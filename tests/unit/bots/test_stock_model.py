@@ -153,6 +153,10 @@ async def test_key_and_query_go_with_each_request() -> None:
             "broke off with an error: Too long",
             id="an error as vLLM sends it",
         ),
+        pytest.param(
+            status(400, [{"error": {"message": "Bad", "code": 400}}]), 1, "HTTP 400: Bad", id="list"
+        ),
+        pytest.param(status(422, {"detail": [{"msg": "No"}]}), 1, "HTTP 422: No", id="FastAPI"),
         pytest.param(events(None), ATTEMPTS, "before the end of its answer", id="no event"),
         pytest.param(events("{"), ATTEMPTS, "a chunk that is not JSON", id="no JSON"),
         pytest.param(events([1]), ATTEMPTS, "not those of a completion", id="no object"),
@@ -201,6 +205,17 @@ async def test_calls_reach_pipecat_whatever_their_shape(shape: str) -> None:
     async with service(Say("One moment.", calls=two, call_shape=shape)) as (asked, told, _):
         assert await calls_of(asked) == [(0, *CALL), (1, "seat", {"row": 4})]
     assert told.errors == []
+
+
+async def test_a_key_in_the_answer_is_masked_between_any_two_pieces() -> None:
+    said = f"I have {KEY} and {KEY[:-1]}x, {IN_QUERY} and {KEY[:6]}."
+    deltas = [{"content": letter} for letter in said]
+    deltas.append({"tool_calls": [{"function": {"name": KEY, "arguments": {"key": IN_QUERY}}}]})
+    chunks = [{"choices": [{"delta": delta, "finish_reason": None}]} for delta in deltas]
+    end = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+    async with service(events(*chunks, end)) as (asked, _, _):
+        assert await words_of(asked) == f"I have *** and ***x, *** and {KEY[:6]}."
+        assert await calls_of(asked) == [(0, "***", {"key": "***"})]
 
 
 async def test_several_calls_in_one_chunk() -> None:

@@ -101,6 +101,16 @@ async def test_an_event_stream_without_its_last_newline(client: Any) -> None:
     assert (await ask(asked)).text == "Hi."
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/json", "application/octet-stream"])
+async def test_an_event_stream_by_another_name(client: Any, kind: str) -> None:
+    chunk = {"choices": [{"delta": {"content": "Hi."}, "finish_reason": None}]}
+    text = f": hello\n\ndata: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
+    asked, provider = await client(raw(text.encode(), kind))
+    assert (await ask(asked)).text == "Hi."
+    assert len(provider.requests) == 1
+    assert not asked.stats.counts
+
+
 async def test_a_refusal_kept_apart(client: Any) -> None:
     asked, _ = await client(Say(extra={"refusal": "I will not."}))
     assert (await ask(asked)).refusal == "I will not."
@@ -340,6 +350,15 @@ async def test_an_endless_answer_is_cut(client: Any, monkeypatch: pytest.MonkeyP
     asked, _ = await client(Say("word " * 2000))
     with pytest.raises(ChatError, match="longer than 1000 bytes"):
         await ask(asked)
+
+
+async def test_a_key_is_masked_in_an_answer_unless_it_is_a_word(client: Any) -> None:
+    for key, shown in (("sk-planted-0123456789", "***"), ("ollama", "ollama")):
+        said = Say(f"It is {key}.", calls=((key, {"reason": key}),))
+        asked, _ = await client(said, api_key_env="KEY", environ={"KEY": key})
+        reply = await ask(asked)
+        assert (reply.text, reply.calls[0].name) == (f"It is {shown}.", shown)
+        assert "planted" not in repr(reply)
 
 
 @pytest.mark.parametrize("key", ["sk-planted-\nx", "sk-planted-\u00e9"])

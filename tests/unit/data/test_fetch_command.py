@@ -17,6 +17,12 @@ LICENCE = "MIT License\n\nCopyright (c) 2026 Example\n"
 LIBRARY = Upstream("library", "Example/library", "http://127.0.0.1:9/library", "1.0", "abc", "MIT")
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Not in the checkout, whose `scenarios` the command would take for the user's own packs."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
     """A plain copy of a benchmark of one file, which is all that can be fetched."""

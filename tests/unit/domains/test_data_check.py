@@ -105,7 +105,7 @@ def check(tmp_path_factory: pytest.TempPathFactory, request: Any) -> Iterator[Ch
             'reference_dialogue = talk(SELL)\nreference_answer = {"actions": []}',
             [
                 "one: an agent that does nothing passes, though the dialogue changes something",
-                "one: the gold call sell is not needed: without it the call passes",
+                "one: the gold call sell(what='tea', count=2) is not needed: ",
             ],
         ),
         (

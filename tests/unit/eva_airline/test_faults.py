@@ -27,13 +27,13 @@ SEEN_BY = """
        wrong-field  missing-call  extra-write  do-nothing  never-exits
 1.1.2  d            d             d            d           .
 1.1.3  d            d             d            da          .
-1.1.4  d            d             d            d           .
+1.1.4  d            d             d            da          .
 1.1.5  d            d             d            da          .
 1.2.1  a            d             d            da          .
 1.2.2  a            d             d            da          .
-1.2.3  d            d             d            d           .
+1.2.3  da           d             d            da          .
 1.3.1  da           d             d            da          .
-1.3.2  d            d             d            d           .
+1.3.2  da           d             d            da          .
 2.1.1  d            d             d            d           .
 2.1.2  d            d             d            d           .
 2.1.6  a            da            d            da          .

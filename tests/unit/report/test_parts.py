@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_voiceeval.call.result import ToolCallSeen
 from pytest_voiceeval.report.assertrepr import explain_db
+from pytest_voiceeval.report.calls_text import outcome
 from pytest_voiceeval.report.characters import columns
 from pytest_voiceeval.report.database_text import grouped, in_telling_order, place_lines
 from pytest_voiceeval.report.error_text import render_error
@@ -98,6 +100,20 @@ def test_without_reports_a_call_that_names_the_record_is_taken() -> None:
 def test_an_agent_that_recorded_nothing_wrote_nothing() -> None:
     found = find_writers(CHANGES, [made(1, "look_up", {"id": "r1"})])
     assert (found.by_call, found.reported) == ((), True)
+
+
+@pytest.mark.parametrize(
+    ("result", "word"),
+    [
+        ("The function `move` failed and returned no result.", "failed"),
+        ("The function `move` is not currently available.", "failed"),
+        ("The function `move` is fine.", "ok"),
+        ({"status": "success"}, "ok"),
+    ],
+    ids=["raised", "no such function", "a text", "a record"],
+)
+def test_what_came_of_a_call(result: object, word: str) -> None:
+    assert outcome(ToolCallSeen(1, "move", {}, result)) == word
 
 
 def test_only_failures_that_concern_the_difference_and_were_not_made_good_count() -> None:
