@@ -16,6 +16,7 @@ from uuid import uuid4
 from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import ChoiceDelta
 
+from pytest_voiceeval.bots.thoughts import Thoughts
 from pytest_voiceeval.wire.function_calls import StreamedCall, StreamedCalls
 from pytest_voiceeval.wire.secret import StreamedMask, masked
 
@@ -119,21 +120,22 @@ class Answer:
         await self._stream.close()
 
     async def _checked(self) -> AsyncGenerator[Any, None]:
-        calls, mask = StreamedCalls(), StreamedMask(self._secrets)
-        finish, said = None, 0
+        calls, thoughts, mask = StreamedCalls(), Thoughts(), StreamedMask(self._secrets)
+        finish, said, read = None, 0, 0
         async for chunk in _readable(self._stream):
             choice = _put_right(chunk, calls)
             if choice is not None:
                 await self._begun()
                 finish = choice.finish_reason or finish
-                choice.delta.content = mask.feed(choice.delta.content or "")
+                read += len(choice.delta.content or "")
+                choice.delta.content = mask.feed(thoughts.feed(choice.delta.content or ""))
                 said += len(choice.delta.content)
-            if said > LONGEST:
+            if read > LONGEST:
                 raise UnusableAnswer(f"is longer than {LONGEST} characters")
             yield chunk
         if finish is None:
             raise _broken("broke off before the end of its answer (no finish_reason)")
-        rest = mask.end()
+        rest = mask.feed(thoughts.end()) + mask.end()
         if rest:
             yield _chunk({"content": rest})
         if finish in STOPPED:

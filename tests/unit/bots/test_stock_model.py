@@ -218,6 +218,14 @@ async def test_a_key_in_the_answer_is_masked_between_any_two_pieces() -> None:
         assert await calls_of(asked) == [(0, "***", {"key": "***"})]
 
 
+async def test_what_a_model_thinks_aloud_is_not_said() -> None:
+    deltas = ["<thi", "nk>Who is that?</th", "ink>\n", "\nGood ", "morning."]
+    chunks = [{"choices": [{"delta": {"content": text}, "finish_reason": None}]} for text in deltas]
+    end = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+    async with service(events(*chunks, end)) as (asked, _, _):
+        assert await words_of(asked) == "Good morning."
+
+
 async def test_several_calls_in_one_chunk() -> None:
     made = [{"index": 0, "function": {"name": n, "arguments": {"x": n}}} for n in "ab"]
     first, second = ({**call, "id": f"id_{n}"} for n, call in enumerate(made))
