@@ -164,11 +164,11 @@ def parse_config(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -
 
 
 def _speech(file: _ConfigFile, environ: Mapping[str, str]) -> SpeechConfig:
-    """How the bot hears and speaks; its services are imported, so that a wrong one ends it here."""
+    """How the bot hears and speaks; its services are tried, so that a wrong one ends it here."""
     try:
         speech = read_speech(file, file.sections, environ)
         for service in (speech.stt, speech.tts):
-            service.load()
+            service.check()
     except SpeechError as error:
         raise ConfigError(f"{file.path or CONFIG_VARIABLE}: {error}") from error
     return speech

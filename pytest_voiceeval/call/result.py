@@ -333,6 +333,11 @@ class CallResult:
     misspoken: tuple[SpokenAsWritten, ...] | None = None
 
     @property
+    def sound(self) -> SoundReport | None:
+        """What was measured of its sound, in seconds; None for a call in text."""
+        return self.conversation.sound
+
+    @property
     def why_failed(self) -> tuple[str, ...]:
         """Short machine-readable reasons, empty for a call that passed or was not applicable."""
         if self.passed is not False:

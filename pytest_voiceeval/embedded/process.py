@@ -35,15 +35,21 @@ _NOT_PASSED_ON = ("PYTEST_CURRENT_TEST",)
 
 
 class PairLost(CallError):
-    """The process of both bots ended, or had to be ended, before its call was over."""
+    """The process of both bots ended, or had to be ended, before its call was over.
+
+    Attributes:
+        under_way: It had been given its call.
+    """
 
     code = "pair_lost"
+    under_way = False
 
 
 class PairFailed(CallError):
     """What a call of the pair raised was no error of calls: a bug, or a scenario's own code."""
 
     code = "pair_failed"
+    under_way = True
 
 
 class Pair:
@@ -75,7 +81,7 @@ class Pair:
             self._log_start = log.tell()
             self._process = await _spawn(log, self._env)
         try:
-            await self._within(READY_DEADLINE, "pair start", self._answer())
+            await self._within(READY_DEADLINE, "pair start", self._answer("before it was ready"))
         except BaseException:
             await self.kill()
             raise
@@ -96,7 +102,9 @@ class Pair:
         try:
             self._process.stdin.write(frame(job))
             answer = await self._within(longest + SPARE, "pair deadline", self._answer())
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, PairLost):
+                error.under_way = True
             await self.kill()  # a call cannot be taken back
             raise
         if answer.error is not None:
@@ -136,7 +144,7 @@ class Pair:
             ) from None
         return found
 
-    async def _answer(self) -> Answer:
+    async def _answer(self, when: str = "in mid-call") -> Answer:
         assert self._process is not None  # noqa: S101 - started
         assert self._process.stdout is not None  # noqa: S101 - asked for
         read = self._process.stdout.readexactly
@@ -149,7 +157,7 @@ class Pair:
             return answer
         code, number = (None, -status) if status < 0 else (status, None)
         how = describe_exit(ProcessExit(code, number, self._log_tail()))
-        raise PairLost(f"both bots were lost in mid-call: {how}\nlog: {self._log_path}")
+        raise PairLost(f"both bots were lost {when}: {how}\nlog: {self._log_path}")
 
     def _log_end(self) -> str:
         return f"its log ends: {' / '.join(self._log_tail()[-5:])}\nlog: {self._log_path}"

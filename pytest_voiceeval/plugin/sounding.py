@@ -48,6 +48,9 @@ def _verdict(name: str, most: float, result: CallResult) -> Verdict:
     if sound is None:
         return Verdict(signal, None, gates=True, why="only a call with --modality audio is timed")
     value, of = _value(name, sound.timing)
+    if value is None and name == "max_first_audio":
+        why = f"the agent gave no sound at all, the budget {most:g} ms"
+        return Verdict(signal, holds=False, gates=True, why=why)
     if value is None:
         return Verdict(signal, None, gates=True, why=f"the agent gave no {of}")
     found = f"the {BUDGETS[name]} is {value:.0f} ms ({of}), the budget {most:g} ms"

@@ -59,6 +59,8 @@ def _progress(error: Exception, conversation: Conversation | None) -> list[str]:
     """How far the call came: an error says nothing about the agent."""
     if isinstance(error, JudgeUnusable) and conversation is not None:
         return [*_known(error), _ended(conversation)]
+    if conversation is None and getattr(error, "under_way", False):
+        return ["not measured: the call broke off"]
     if conversation is None or not conversation.started_at:
         return ["not measured: the call never began"]
     if isinstance(error, OwnVerdict):

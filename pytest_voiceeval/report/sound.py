@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_voiceeval.report.layout import Section, clip, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_voiceeval.call.audio.percentiles import Distribution
     from pytest_voiceeval.call.audio.report import SoundReport
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SOURCE = "speech found by its energy, at the agent's end of the line"
 SIDES: tuple[Side, Side] = ("agent", "user")
+ANSWERS = "response_latencies_ms"
 _SLOWEST = 5
 
 
@@ -60,7 +61,28 @@ def sound_line(conversation: Conversation) -> dict[str, Any]:
         return {}
     holes = sum(sound.playout[side].underruns for side in SIDES)
     relay = {"latest_frame_ms": _ms(sound.pace.worst), "underruns": holes}
-    return {"modality": "audio", **_clock(sound), "sound": {**_brief(sound), **relay}}
+    answers = [_ms(e.latency) for e in sound.timing.exchanges if e.latency is not None]
+    told = {**_brief(sound), ANSWERS: answers, **relay}
+    return {"modality": "audio", **_clock(sound), "sound": told}
+
+
+def pooled_latency(lines: Iterable[Mapping[str, Any]]) -> Distribution | None:
+    """Response latencies of all calls together, in milliseconds.
+
+    A call without a verdict is no evidence, and one that was never reported counts nowhere.
+
+    Args:
+        lines: Of `results.jsonl`.
+    """
+    counting = (
+        line for line in lines if line.get("outcome") != "error" and line.get("reported", True)
+    )
+    values = [v for line in counting for v in (line.get("sound") or {}).get(ANSWERS) or ()]
+    if not values:
+        return None
+    from pytest_voiceeval.call.audio.percentiles import distribution
+
+    return distribution(values)
 
 
 def sound_figures(conversation: Conversation) -> Iterator[tuple[str, int | float]]:

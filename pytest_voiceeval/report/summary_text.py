@@ -7,7 +7,7 @@ assertions are per predicate and per assertion. What nobody measured is said to 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.report.aggregate import Rate, spans, totals, wall_time
@@ -15,6 +15,7 @@ from pytest_voiceeval.report.cost_text import cost_parts
 from pytest_voiceeval.report.data_used import Labels, data_of, domain_of, shown_data
 from pytest_voiceeval.report.files import one_line
 from pytest_voiceeval.report.metrics import latency_stats
+from pytest_voiceeval.report.sound import pooled_latency
 from pytest_voiceeval.report.spelling_text import COUNT
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def summary_text(calls: Sequence[Call]) -> str:
     blocks = [
         _head(calls),
         *(_call(call) for call in calls),
-        _latency("Overall latency", _pooled(calls)),
+        _overall_latency(calls),
         _stalled(calls),
         _errors(calls),
         _rates(calls),
@@ -123,6 +124,7 @@ def _call(call: Call) -> Iterator[str]:
     yield from _call_times(call)
     values = [entry["latency_ms"] for entry in call.get("latencies") or ()]
     yield from (f"  {line}" for line in _latency("Latency", values))
+    yield from (f"  {line}" for line in _heard("Latency from the sound", [call]))
 
 
 def _call_signals(call: Call) -> Iterator[str]:
@@ -179,6 +181,22 @@ def _latency(title: str, values: Sequence[float]) -> Iterator[str]:
     stats = latency_stats(values)
     figures = ", ".join(f"{key[:-3]}={stats[key]:.1f}ms" for key in stats if key != "count")
     yield f"{title} (n={len(values)}): {figures}"
+
+
+def _overall_latency(calls: Sequence[Call]) -> Iterator[str]:
+    yield from _latency("Overall latency", _pooled(calls))
+    yield from _heard("Overall latency from the sound", calls)
+
+
+def _heard(title: str, calls: Iterable[Call]) -> Iterator[str]:
+    """Of calls with sound: by what was heard, where the reference goes by events."""
+    found = pooled_latency(call.line for call in calls)
+    if found is None:
+        return
+    figures = {**asdict(found)}
+    del figures["n"]
+    shown = ", ".join(f"{name}={value:.1f}ms" for name, value in figures.items())
+    yield f"{title} (n={found.n}): {shown}"
 
 
 def _stalled(calls: Iterable[Call]) -> Iterator[str]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.report.aggregate import Rate, concurrency, spans, totals, wall_time
 from pytest_voiceeval.report.cost_text import cost_parts
+from pytest_voiceeval.report.layout import count
+from pytest_voiceeval.report.sound import pooled_latency
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +42,7 @@ def summary(lines: Sequence[Line], folder: str) -> list[str]:
         *_fill("signals", signals, most=3),
         *_fill("domains", domains, most=2),
         *_times(lines),
+        *_latency(lines),
         *_fill("cost", cost_parts(lines), most=2),
         *_held_back(lines),
         f"voiceeval: results in {folder}",
@@ -91,6 +94,16 @@ def _times(lines: Iterable[Line]) -> list[str]:
             "slowest", [f"{_seconds(c['duration'])} {_item(c)}" for c in slowest], most=2
         )
     return shown
+
+
+def _latency(lines: Sequence[Line]) -> list[str]:
+    """How long the agent took to answer, where that could be heard."""
+    found = pooled_latency(lines)
+    if found is None:
+        return []
+    shown = (("P50", found.p50), ("P90", found.p90), ("P95", found.p95), ("P99", found.p99))
+    figures = [f"{name} {value:.0f} ms" for name, value in shown]
+    return _fill("latency", [*figures, count(found.n, "answer")], most=2)
 
 
 def _held_back(lines: Iterable[Line]) -> list[str]:

@@ -8,6 +8,7 @@ format.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,18 @@ def compile_source(domain: str, hooks: Hooks, source: Source) -> Built:
     except KeyError as error:
         raise DataError(f"the key {error} is missing", path=source.path) from error
     except ValueError as error:
-        raise DataError(str(error), path=source.path) from error
+        raise _located(source.path, str(error)) from error
+
+
+def _located(path: Path, problem: str) -> DataError:
+    """Name the line of the file, where the problem names one of the dialogue."""
+    place = re.match(r"dialogue, line ([0-9]+): ", problem)
+    lines = path.read_text(encoding="utf-8").splitlines() if place else []
+    begins = [n for n, line in enumerate(lines, 1) if re.fullmatch(r"dialogue: \|[+-]?", line)]
+    if place is None or not begins:
+        return DataError(problem, path=path)
+    rest = f"dialogue: {problem[place.end() :]}"
+    return DataError(rest, path=path, line=begins[0] + int(place[1]))
 
 
 def _compile(domain: str, hooks: Hooks, source: Source) -> Built:

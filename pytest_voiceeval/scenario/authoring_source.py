@@ -135,8 +135,11 @@ def _check_kinds(fields: dict[str, Any], path: Path) -> None:
             raise DataError(f"{key} is true or false, got {fields[key]!r}", path=path)
     if not isinstance(fields["dialogue"], str):
         raise DataError("dialogue is a text: write `dialogue: |` and lines below it", path=path)
-    if not isinstance(fields["forbidden"], list):
+    forbidden, rules = fields["forbidden"], fields.get("rules", "")
+    if not isinstance(forbidden, list) or not all(isinstance(line, str) for line in forbidden):
         raise DataError("forbidden is a list of calls, a line with a dash for each", path=path)
+    if not isinstance(rules, str | list):
+        raise DataError(f"rules is a text of labels or a list of them, got {rules!r}", path=path)
 
 
 def _hint(key: str, known: Collection[str]) -> str:

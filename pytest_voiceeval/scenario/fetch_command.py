@@ -55,7 +55,10 @@ def run(options: argparse.Namespace) -> tuple[list[str], bool]:
         sys.stderr.write(f"fetching {upstream.project} {upstream.tag} from {whence}, {within}\n")
     with _ended_like_an_interrupt():
         found = fetch(upstream, options.source, force=options.force, seconds=options.timeout)
-    return list(_told(found)), False
+    lines = list(_told(found))
+    if options.source and not found.is_new:
+        lines.append("--from:   not used, the data are there; --force takes them from it")
+    return lines, False
 
 
 def _told(found: Fetched) -> Iterator[str]:

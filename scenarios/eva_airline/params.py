@@ -205,7 +205,7 @@ class RebookFlight(BaseModel):
         FlightNumber | None,
         Field(
             description="To change one leg of a connection: the flight number of that leg. Leave "
-            "out to change the whole journey."
+            "out to change the whole journey, and for a booking of one flight."
         ),
     ] = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Mapping
@@ -88,16 +89,43 @@ class ServiceConfig:
             raise SpeechError(f"{self.section}: no class {self.path}: {error}") from error
         return loaded
 
+    def check(self) -> None:
+        """Find what would go wrong in the middle of a call.
+
+        A service of ours is made once, and takes no key it does not know. Others are not: they may
+        load a model; and what they do not know, most of them ignore.
+
+        Raises:
+            SpeechError: See `load`; it is no class; or it cannot be made with its arguments.
+        """
+        loaded = self.load()
+        if not isinstance(loaded, type):
+            raise SpeechError(f"{self.section}: {self.path} is no class")
+        if loaded.__module__.startswith(f"{__package__}."):
+            known = _names_of(loaded)
+            unknown = [name for name in self.arguments if name not in known]
+            if unknown:
+                raise SpeechError(f"{self.section}: {loaded.__name__} takes no {unknown[0]}")
+            self.make()
+            return
+        try:
+            inspect.signature(loaded).bind(**self.arguments)
+        except TypeError as error:
+            raise SpeechError(f"{self.section}: {self.path}: {error}") from None
+        except ValueError:
+            return  # written in C: it does not say what it takes
+
     def make(self) -> Any:
         """Make the service.
 
         Raises:
             SpeechError: See `load`; or the class does not take the arguments.
         """
+        loaded = self.load()
         try:
-            return self.load()(**self.arguments)
-        except SpeechError:
-            raise
+            return loaded(**self.arguments)
+        except SpeechError as error:
+            raise SpeechError(f"{self.section}: {error}") from None
         except Exception as error:
             kind = type(error).__name__  # its text may repeat a key
             detail = f": {error}" if isinstance(error, TypeError) else ""
@@ -200,6 +228,17 @@ def _service(
         raise SpeechError(f"{name}.class must be a dotted path such as package.module.ClassName")
     expand = _expander(name, environ)
     return ServiceConfig(name, path, {key: expand(value) for key, value in arguments.items()})
+
+
+def _names_of(kind: type) -> set[str]:
+    """All that a class and those it is made of call their arguments."""
+    return {
+        name
+        for each in kind.__mro__
+        if "__init__" in vars(each)
+        for name, parameter in inspect.signature(vars(each)["__init__"]).parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD and name != "self"
+    }
 
 
 def _named_texts(name: str, value: Any) -> Iterator[tuple[str, str]]:

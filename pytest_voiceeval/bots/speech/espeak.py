@@ -7,6 +7,7 @@ import io
 import shutil
 import subprocess
 import wave
+from functools import cache
 from typing import Any
 
 from pytest_voiceeval.bots.speech.config import SpeechError
@@ -37,10 +38,13 @@ class EspeakTTSService(SentenceTTSService):
             raise SpeechError(
                 f"the program {PROGRAM} is not installed (Debian: apt install {PROGRAM})"
             )
-        if not 80 <= words_per_minute <= 450:
-            raise SpeechError(f"words_per_minute must be 80 to 450, got {words_per_minute}")
+        speed: object = words_per_minute  # from a file, where it may be anything
+        if not isinstance(speed, int | float) or not 80 <= speed <= 450:
+            raise SpeechError(f"words_per_minute must be 80 to 450, got {speed!r}")
+        if not _has_voice(program, voice):
+            raise SpeechError(f"{PROGRAM} has no voice {voice!r}: see {PROGRAM} --voices")
         super().__init__(model=PROGRAM, voice=voice, **options)
-        self._command = [program, "--stdout", "--stdin", "-v", voice, "-s", str(words_per_minute)]
+        self._command = [program, "--stdout", "--stdin", "-v", voice, "-s", str(round(speed))]
 
     async def speak(self, text: str) -> bytes:
         """What the program says, at this service's rate."""
@@ -58,3 +62,15 @@ class EspeakTTSService(SentenceTTSService):
         # what is written to a pipe says it is endless; its samples follow the header
         with wave.open(io.BytesIO(done.stdout)) as file:
             return file.readframes(file.getnframes()), file.getframerate()
+
+
+@cache
+def _has_voice(program: str, voice: object) -> bool:
+    if not isinstance(voice, str):
+        return False
+    command = [program, "-q", "-v", voice, "a"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=DEADLINE, check=False)  # noqa: S603
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return True  # it is no question of the voice: it will say so when it is to speak
+    return done.returncode == 0 or b"voice" not in done.stderr

@@ -73,8 +73,11 @@ class ToneSTTService(STTService):
         self._listener: Listener | None = None
 
     def can_generate_metrics(self) -> bool:
-        """The seconds heard are reported."""
-        return True
+        """Nothing is worth it: what was heard is known before the speaker is said to have stopped.
+
+        Pipecat would note with each sentence that it cannot tell how long that took.
+        """
+        return False
 
     async def run_stt(self, audio: bytes) -> AsyncGenerator[Frame | None, None]:
         """Listen to 16 bit mono samples.

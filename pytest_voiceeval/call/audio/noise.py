@@ -128,7 +128,8 @@ def _read(path: Path, name: str) -> Sound:
             data = file.readframes(file.getnframes())
     except (OSError, EOFError, wave.Error) as error:
         raise ScenarioInvalid(
-            f"scenario {name!r}: the noise file {path.absolute()} cannot be read: {error}"
+            f"scenario {name!r}: the noise file {path.absolute()} cannot be read: "
+            f"{str(error) or 'it is no WAV file'}"
         ) from error
     if width != _SIXTEEN_BIT:
         raise ScenarioInvalid(

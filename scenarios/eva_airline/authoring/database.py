@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .journeys import journey_id, make_journeys, read_line
 from .places import CABINS, full_date, moment, number, one_of, pick, require_keys, tables
+from .shapes import check_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +48,7 @@ def make_database(source: Mapping[str, Any]) -> Json:
     Raises:
         ValueError: a line of the source cannot be read.
     """
+    check_shapes(source)
     require_keys("passenger", source["passenger"], *_PASSENGER)
     require_keys("booking", source["booking"], *_BOOKING)
     today = today_of(source)

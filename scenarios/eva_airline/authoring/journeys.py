@@ -316,7 +316,7 @@ def _main_fare(line: Line) -> float | None:
     for cabin in CABINS:
         fare = line.options.get(cabin, "-").split("/")[0]
         if fare != "-":
-            return float(fare) * 100 / float(tables()["ladder"][cabin])
+            return number(f"{cabin}: fare", fare) * 100 / float(tables()["ladder"][cabin])
     return None
 
 
@@ -324,6 +324,8 @@ def _standby(line: Line) -> Json:
     codes = line.options.get("standby")
     if codes is None:
         return {}
+    if not re.fullmatch(r"[A-Z0-9]{6}(,[A-Z0-9]{6})*", codes):
+        raise ValueError(f"standby: {codes!r} is no list of confirmation codes, as J4RPX8,M2CVY7")
     waiting = [
         {"confirmation_number": code, "passenger_id": "PAX001", "position": position}
         for position, code in enumerate(codes.split(","), 1)

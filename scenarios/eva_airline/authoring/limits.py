@@ -73,16 +73,39 @@ def _check(
         yield f"the must-haves leave {len(gold)} flights, not {wanted}{which}"
     for each in gold:
         fee = _fee(database["journeys"][each], limits, today_of(source)) or 0
-        yield from _taken(each, fee, calls)
+        yield from _taken(each, fee, booking, calls)
+        yield from _in_cabin(each, _cabin(limits, booking), calls)
+        yield from _seated(each, limits.get("seat"), calls)
 
 
-def _taken(gold: str, fee: float, calls: Sequence[Json]) -> Iterator[str]:
+def _in_cabin(gold: str, cabin: str, calls: Sequence[Json]) -> Iterator[str]:
+    for call in calls:
+        if call["name"] == "rebook_flight" and call["arguments"]["new_journey_id"] == gold:
+            taken = call["answer"].get("cost_summary", {}).get("new_fare_class", cabin)
+            if taken != cabin:
+                yield f"rebook_flight: takes {taken}, the caller wants {cabin}"
+
+
+def _seated(gold: str, kind: str | None, calls: Sequence[Json]) -> Iterator[str]:
+    """Yield each seat on the gold flight that is not of the kind the caller insists on."""
+    for call in calls:
+        asked = call["arguments"]
+        if call["name"] != "assign_seat" or asked["journey_id"] != gold:
+            continue
+        if kind in KINDS.values() and asked["seat_preference"] != kind:
+            yield f"assign_seat: the caller insists on {kind}, not {asked['seat_preference']}"
+
+
+def _taken(gold: str, fee: float, booking: Json, calls: Sequence[Json]) -> Iterator[str]:
     """Yield what is wrong with how the gold flight is booked."""
     moves = [call for call in calls if call["name"] == "rebook_flight"]
     mine = [call for call in moves if call["arguments"]["new_journey_id"] == gold]
     if not mine:
         yield f"no gold call rebooks to {gold}, the one flight that meets the must-haves"
     for call in mine:
+        given_up = call["arguments"]["journey_id"]
+        if given_up != booking["journey_id"]:
+            yield f"rebook_flight: gives up {given_up}, not {booking['journey_id']}"
         charged = call["answer"].get("cost_summary", {}).get("change_fee")
         if charged != fee:
             yield f"limits: the fee for {gold} is {charged}, not {fee}"

@@ -44,6 +44,7 @@ def check_owed(database: Json, calls: Sequence[Json], source: Json) -> Iterator[
             yield from (f"{call['name']}: {text}" for text in check(case, call["arguments"]))
         chosen = [v for v in call["arguments"].values() if v in _FOR_LIVE_AGENTS]
         yield from (f"{call['name']}: {value} is for live agents only" for value in chosen)
+    yield from _extras(case)
     yield from _money(case)
 
 
@@ -87,6 +88,15 @@ class _Case:
         )
         return [found[key] for key in ids if key in found and found[key]["is_irrops"]]
 
+    def is_free(self, old: Json, new: Json) -> bool:
+        """Whether a disruption of the old flight lets the caller take the new one for free."""
+        days = (_days_after(record, new) for record in self.records(_route(old)))
+        return _route(old) == _route(new) and any(0 <= each <= WINDOW_DAYS for each in days)
+
+
+def _days_after(record: Json, journey: Json) -> int:
+    return (date.fromisoformat(journey["date"]) - date.fromisoformat(record["date"])).days
+
 
 def _route(journey: Json) -> str:
     return f"{journey['origin']}-{journey['destination']}"
@@ -107,10 +117,14 @@ def _rebooked(case: _Case, asked: Json) -> Iterator[str]:
     kind = asked["rebooking_type"]
     if kind in ("voluntary", "same_day"):
         yield from _by_wish(case, old, new, kind)
+        if case.is_free(old, new):
+            yield f"after a disruption the change to {new['journey_id']} is free, not {kind} (D2)"
     elif kind in _IRROPS.values():
         yield from _after_disruption(case, old, new, kind)
     elif kind == "missed_flight_passenger_fault":
         yield from _missed(case, old, new)
+    elif not old["num_stops"] or not old["segments"][0]["delay_minutes"]:
+        yield f"{old['journey_id']} is no connection whose first flight was late (D5)"
     free = kind.startswith("irrops") or kind == "missed_connection_airline_fault"
     waived = free or case.elite == "platinum" or (case.elite == "gold" and kind == "same_day")
     if asked["waive_change_fee"] and not waived:
@@ -138,9 +152,7 @@ def _after_disruption(case: _Case, old: Json, new: Json, kind: str) -> Iterator[
         yield f"the records of the ticket give {', '.join(kinds) or 'no free change'} (D1, D2)"
     if _route(old) != _route(new):
         yield f"after a disruption the route stays {_route(old)} (C9)"
-    originals = [date.fromisoformat(record["date"]) for record in records]
-    after = [(date.fromisoformat(new["date"]) - day).days for day in originals]
-    if after and not any(0 <= days <= WINDOW_DAYS for days in after):
+    elif records and not case.is_free(old, new):
         yield f"{new['date']} is not within {WINDOW_DAYS} days from the original date (D2)"
 
 
@@ -177,7 +189,7 @@ def _cancelled(case: _Case, asked: Json) -> Iterator[str]:
         allowed.append("irrops_refund")
     if not allowed:
         moved = any(record["disruption_type"] == "schedule_change" for record in records)
-        allowed = ["voluntary", *(["schedule_unacceptable"] if moved else [])]
+        allowed = ["schedule_unacceptable" if moved else "voluntary"]
     if reason not in (*allowed, *_FOR_LIVE_AGENTS):
         yield f"the reason for {asked['journey_id']} is {' or '.join(allowed)} (R1-R3, D3)"
 
@@ -237,6 +249,17 @@ def _flights(journey: Json) -> list[str]:
     return [f"{segment['flight_number']}_{journey['date']}" for segment in journey["segments"]]
 
 
+def _extras(case: _Case) -> Iterator[str]:
+    """Yield what is entered for a booking that the caller gives up in this call (B1, B2)."""
+    changed = [*case.named("rebook_flight"), *case.named("cancel_reservation")]
+    whole = [c["arguments"] for c in changed if not c["arguments"].get("flight_number")]
+    gone = {asked["journey_id"] for asked in whole}
+    for name in ("assign_seat", "add_baggage_allowance", "add_meal_request"):
+        for call in case.named(name):
+            if call["arguments"]["journey_id"] in gone:
+                yield f"{name}: the caller gives up {call['arguments']['journey_id']}"
+
+
 def _money(case: _Case) -> Iterator[str]:
     """Compare what is paid back with what the changes and cancellations answered (C4, R2-R5)."""
     moves = [(c["arguments"], c["answer"]["cost_summary"]) for c in case.named("rebook_flight")]
@@ -255,8 +278,19 @@ def _money(case: _Case) -> Iterator[str]:
         given = sum(r["refund_amount"] for r in paid if r["refund_type"] == kind)
         if given != due:
             yield f"process_refund: {kind} comes to {due:g}, the gold calls pay {given:g} (R4)"
+    kept = sum(answer["credit_amount_eligible"] for answer in ended)
     credit = sum(c["arguments"]["amount"] for c in case.named("issue_travel_credit"))
-    due = cheaper + lower + sum(answer["credit_amount_eligible"] for answer in ended)
+    due = cheaper + lower + kept
+    sources = {
+        "fare_difference_negative": cheaper,
+        "downgrade_compensation": lower,
+        "cancellation_non_refundable": kept,
+    }
+    for call in case.named("issue_travel_credit"):
+        reason = call["arguments"]["credit_reason"]
+        if not sources.get(reason):
+            right = " or ".join(each for each, amount in sources.items() if amount)
+            yield f"issue_travel_credit: the reason is {right or 'none'}, not {reason} (C4, D4, R3)"
     if credit + lower_paid != due:
         given = credit + lower_paid
         yield f"a credit of {due:g} is due, the gold calls give {given:g} (C4, D4, R3, R5)"

@@ -59,15 +59,21 @@ def check_said(record: Json, database: Json, source: Json) -> Iterator[str]:
         for said in _DATE.finditer(text):
             if not _is_right(said, months, today_of(source)):
                 yield f"{said[0]!r} is another day of the week: {text!r}"
+    said_before: set[float] = set()
     known, times = _amounts(database, source), _times(record, database, source)
     for turn in record["reference_dialogue"][::2]:
         text = turn["text"]
         for said in _AMOUNT.finditer(text.lower()):
-            if (amount := number_of(said[1])) not in known:
+            if (amount := number_of(said[1])) not in known | _sums(said_before):
                 yield f"the agent says {amount} dollars, which no fare or fee gives: {text!r}"
+            said_before.add(amount)
         for said in _clock_times(text):
             if _minutes(said) not in times:
                 yield f"the agent says {said[0]!r}, when nothing leaves or lands: {text!r}"
+
+
+def _sums(amounts: set[float]) -> set[float]:
+    return {a + b for a in amounts for b in amounts}
 
 
 def _texts(record: Json, source: Json) -> Iterator[str]:

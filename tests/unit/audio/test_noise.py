@@ -113,8 +113,13 @@ def test_what_cannot_be_used_is_named(noise: Any, why: str) -> None:
 
 def test_a_file_of_another_kind_is_named(tmp_path: Path) -> None:
     (tmp_path / "text.wav").write_text("no sound")
-    with pytest.raises(ScenarioInvalid, match=r"text\.wav cannot be read"):
+    with pytest.raises(
+        ScenarioInvalid, match=r"text\.wav cannot be read: file does not start with RIFF"
+    ):
         noise_of(scenario({"noise_files": [str(tmp_path / "text.wav")]}))
+    (tmp_path / "none.wav").write_bytes(b"")
+    with pytest.raises(ScenarioInvalid, match=r"none\.wav cannot be read: it is no WAV file"):
+        noise_of(scenario({"noise_files": [str(tmp_path / "none.wav")]}))
     wide = wav(tmp_path / "wide.wav", [1] * 10, width=4)
     with pytest.raises(ScenarioInvalid, match=r"wide\.wav has 32 bit samples; expected"):
         noise_of(scenario({"noise_files": [wide]}))

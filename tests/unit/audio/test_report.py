@@ -19,6 +19,8 @@ from pytest_voiceeval.report.conversation_log import conversation_log
 from pytest_voiceeval.report.metrics import unscored_metrics
 from pytest_voiceeval.report.results_file import conversation_line
 from pytest_voiceeval.report.sound import sound_figures
+from pytest_voiceeval.report.summary_text import Call, summary_text
+from pytest_voiceeval.report.terminal import summary
 
 
 def conversation() -> Conversation:
@@ -89,6 +91,26 @@ def test_a_line_of_results_and_the_properties_of_a_report() -> None:
     figures = dict(sound_figures(conversation()))
     assert figures["response_p50_ms"] == 1000.0
     assert figures["first_audio_ms"] == 300.0
+
+
+def test_the_answers_of_all_calls_together_in_the_summaries() -> None:
+    calls = [
+        {"outcome": "passed", "sound": {"response_latencies_ms": [600.0, 700.0]}},
+        {"outcome": "failed", "sound": {"response_latencies_ms": [1400.0]}},
+        {"outcome": "error", "sound": {"response_latencies_ms": [9000.0]}},  # no evidence
+        {"outcome": "passed", "reported": False, "sound": {"response_latencies_ms": [1.0]}},
+        {"outcome": "passed"},  # in text
+        {"outcome": "passed", "sound": {"response_latencies_ms": []}},
+    ]
+    shown = summary(calls, "out")
+    expected = "latency:  P50 700 ms, P90 1260 ms, P95 1330 ms, P99 1386 ms, 3 answers"
+    assert [each for each in shown if each.startswith("latency")] == [expected]
+    text = summary_text([Call(call, None) for call in calls if call.get("reported", True)])
+    figures = "mean=900.0ms, min=600.0ms, p50=700.0ms, p90=1260.0ms, p95=1330.0ms, p99=1386.0ms"
+    assert f"\nOverall latency from the sound (n=3): {figures}, max=1400.0ms\n" in text
+    assert text.count("\n  Latency from the sound (n=") == 2
+    assert not any("latency" in each for each in summary(calls[4:], "out"))
+    assert conversation_line(conversation())["sound"]["response_latencies_ms"] == [1000.0]
 
 
 def test_a_call_in_text_says_nothing_of_sound() -> None:

@@ -57,6 +57,8 @@ KINDS = {
     "draft": ("id:", 'draft: "no"\nid:', "draft is true or false, got 'no'"),
     "refusal": ("id:", "refusal: 3\nid:", "refusal is true or false, got 3"),
     "dialogue": ("dialogue: |", "dialogue: []\nx: |", "dialogue is a text: write `dialogue: |`"),
+    "forbidden call": ("forbidden:\n- ", "forbidden:\n- 5\n- ", "forbidden is a list of calls"),
+    "rules": ("rules: A1 A2", "rules: 7", "rules is a text of labels or a list of them, got 7"),
     "forbidden": ("forbidden:\n- ", "forbidden: ", "forbidden is a list of calls"),
 }
 
@@ -131,7 +133,7 @@ def _without(key):
         (SCENARIO.replace("database:", "databas:"), r"1\.1\.yaml: 'database' must be an object"),
         (
             SCENARIO.replace("> extend_loan L1 17", "> extend_loan L1"),
-            "1.1.yaml: dialogue, line 10",
+            r"1\.1\.yaml:16: dialogue: call 'extend_loan L1': needs loan_id, days",
         ),
         (SCENARIO.replace("- extend_loan L2", "- extend L2"), "call 'extend L2 17': no tool"),
         (f"match: extend_loan.fees\n{SCENARIO}", "a record of extend_loan has no 'fees'"),

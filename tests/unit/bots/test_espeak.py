@@ -27,6 +27,16 @@ def test_a_speed_nobody_can_follow_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(shutil, "which", lambda _program: "/bin/espeak-ng")
     with pytest.raises(SpeechError, match="words_per_minute must be 80 to 450, got 900"):
         make(words_per_minute=900)
+    with pytest.raises(SpeechError, match="words_per_minute must be 80 to 450, got 'fast'"):
+        make(words_per_minute="fast")
+
+
+@pytest.mark.parametrize("voice", ["klingon-xx", 7])
+def test_a_voice_it_does_not_have_is_named_before_the_call(voice: object) -> None:
+    if shutil.which("espeak-ng") is None:
+        pytest.skip("the program espeak-ng is not installed")
+    with pytest.raises(SpeechError, match=f"espeak-ng has no voice {voice!r}: see"):
+        make(voice=voice)
 
 
 async def test_a_program_that_fails_leaves_the_bot_mute(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,10 +23,9 @@ def parsed(folder: Path, text: str, **environ: str) -> BotConfig:
     return parse_config(ARGUMENTS, {"SERVER_CONFIG_PATH": str(file), **environ})
 
 
-def speech(folder: Path, text: str, **environ: str) -> SpeechConfig:
-    found = parsed(folder, text, **environ).speech
-    assert found is not None
-    return found
+def speech(text: str, **environ: str) -> SpeechConfig:
+    sections = yaml.safe_load(text)
+    return read_speech(_ConfigFile("bot.yaml", sections), sections, environ)
 
 
 def test_without_a_file_it_speaks_in_tones() -> None:
@@ -43,9 +42,8 @@ def test_without_audio_it_has_no_voice(tmp_path: Path) -> None:
     assert parse_config(ARGUMENTS[:-2], {}).speech is None
 
 
-def test_every_key(tmp_path: Path) -> None:
+def test_every_key() -> None:
     found = speech(
-        tmp_path,
         """
 stt: {type: tones}
 tts: {class: pytest_voiceeval.bots.speech.espeak.EspeakTTSService, voice: en-gb, more: ['${WORD}']}
@@ -78,18 +76,17 @@ def test_the_file_of_the_documentation(tmp_path: Path) -> None:
         assert set(line.partition("# ")[2].split(", ")) == set(table)
 
 
-def test_a_key_is_not_shown(tmp_path: Path) -> None:
-    text = "tts: {type: tones, api_key: '${SPEECH_KEY}'}"
-    found = speech(tmp_path, text, SPEECH_KEY="planted-secret")
+def test_a_key_is_not_shown() -> None:
+    text = "tts: {type: openai, api_key: '${SPEECH_KEY}'}"
+    found = speech(text, SPEECH_KEY="planted-secret")
     assert found.tts.arguments == {"api_key": "planted-secret"}
     assert "planted-secret" not in repr(found)
     assert [secret.reveal() for secret in found.secrets] == ["planted-secret"]
 
 
-def test_a_key_inside_a_list_is_found_and_a_voice_is_none(tmp_path: Path) -> None:
+def test_a_key_inside_a_list_is_found_and_a_voice_is_none() -> None:
     text = "stt: {type: tones, more: [{auth_token: a-long-token}]}\ntts: {voice: a-long-voice-name}"
-    config = parsed(tmp_path, text)
-    assert [secret.reveal() for secret in config.secrets] == ["a-long-token"]
+    assert [secret.reveal() for secret in speech(text).secrets] == ["a-long-token"]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +97,11 @@ def test_a_key_inside_a_list_is_found_and_a_voice_is_none(tmp_path: Path) -> Non
         ("stt: {class: nothing}", r"stt\.class must be a dotted path"),
         ("stt: {class: no_such_package.Ears}", "stt: no class no_such_package.Ears"),
         ("tts: {class: json.Voice}", "tts: no class json.Voice"),
+        ("tts: {type: espeak, words_per_minute: 9}", "tts: words_per_minute must be 80 to 450"),
+        ("tts: {class: os.path.join}", r"tts: os\.path\.join is no class"),
+        ("tts: {type: tones, pitch: 3}", "tts: ToneTTSService takes no pitch"),
+        ("stt: {class: decimal.Context, ears: 2}", "stt: decimal.Context: .*ears"),
+        ("stt: {class: fractions.Fraction, ears: 2}", "stt: fractions.Fraction: .*'ears'"),
         ("tts: loud", "`tts` must be a section of keys"),
         ("tts: {type: tones, api_key: '${UNSET_KEY}'}", "variable UNSET_KEY is not set"),
         ("vad: {type: ears}", r"vad\.type 'ears' is none of tones, silero"),

@@ -64,6 +64,13 @@ def test_a_second_time_it_says_that_it_is_there(mirror, capsys):
     assert said.err == ""
 
 
+def test_a_mirror_that_is_not_needed_is_said_to_be_left_alone(mirror, tmp_path, capsys):
+    run("library", "--from", mirror)
+    capsys.readouterr()
+    assert run("library", "--from", tmp_path / "nowhere") == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("--from:   not used, the data are")
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [

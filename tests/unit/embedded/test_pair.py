@@ -23,6 +23,7 @@ from pytest_voiceeval.call.result import EndReason
 from pytest_voiceeval.embedded import process
 from pytest_voiceeval.embedded.job import EmbeddedJob, pack_scenario
 from pytest_voiceeval.embedded.process import Pair, PairFailed, PairLost, Pairs
+from pytest_voiceeval.report.error_text import render_error
 from pytest_voiceeval.scenario.dialogue import DialogueTurn, ToolCall
 
 NAME = "restaurant__pizza_pepperoni"
@@ -146,6 +147,10 @@ async def test_a_child_that_ends_in_mid_call_is_an_error(
     with pytest.raises(PairLost) as lost:
         await pair.hold(job_in(tmp_path / "call"), 1)
     assert how in str(lost.value)
+    assert "lost in mid-call" in str(lost.value)
+    assert "not measured: the call broke off\n" in render_error(
+        lost.value, nodeid="shop::x", artifacts=None
+    )
     assert f"log: {tmp_path / 'pair.log'}" in str(lost.value)
     assert not pair.alive
 
@@ -163,8 +168,9 @@ async def test_a_child_that_gives_no_answer_is_ended(
 
 async def test_a_child_that_does_not_get_ready_is_an_error(child: Any, pair: Pair) -> None:
     child("raise SystemExit('no pipecat')")
-    with pytest.raises(PairLost, match="no pipecat"):
+    with pytest.raises(PairLost, match=r"lost before it was ready: .*no pipecat") as lost:
         await pair.start()
+    assert "the call never began" in render_error(lost.value, nodeid="shop::x", artifacts=None)
 
 
 async def test_a_cancelled_call_ends_its_child_and_the_next_has_another(

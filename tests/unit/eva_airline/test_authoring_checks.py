@@ -141,6 +141,44 @@ GOLD = {
         ("booking.seat_fee", 25),
         "ancillary_fees comes to 60, the gold calls pay 59 (R4)",
     ),
+    "credit's reason": (
+        "1.1.3",
+        ("dialogue", ("56 fare_difference_negative", "56 cancellation_non_refundable")),
+        "the reason is fare_difference_negative, not cancellation_non_refundable",
+    ),
+    "free": (
+        "2.1.1",
+        ("dialogue", ("irrops_cancellation waive_change_fee=true", "voluntary")),
+        "after a disruption the change to FL_LQ274_20260307 is free, not voluntary (D2)",
+    ),
+    "no connection": (
+        "2.1.1",
+        (
+            "dialogue",
+            ("LQ274/03-07 irrops_cancellation", "LQ274/03-07 missed_connection_airline_fault"),
+        ),
+        "is no connection whose first flight was late (D5)",
+    ),
+    "seat given up": (
+        "1.1.2",
+        ("dialogue", ("> assign_seat LQ522", "> assign_seat LQ512")),
+        "assign_seat: the caller gives up FL_LQ512_20261030",
+    ),
+    "seat of another kind": (
+        "1.1.2",
+        ("dialogue", ("> assign_seat LQ522 window", "> assign_seat LQ522 aisle")),
+        "the caller insists on window, not aisle",
+    ),
+    "cabin": (
+        "1.3.2",
+        ("dialogue", (" new_fare_class=premium\n", "\n")),
+        "takes main_cabin, the caller wants premium_economy",
+    ),
+    "other booking": (
+        "4.1.1",
+        ("dialogue", ("> rebook_flight LQ336", "> rebook_flight LQ351")),
+        "rebook_flight: gives up FL_LQ351_20260518, not FL_LQ336_20260514",
+    ),
     "reason": (
         "2.1.6",
         ("dialogue", ("irrops_refund", "voluntary")),
@@ -264,7 +302,18 @@ UNREADABLE = {
     "flight": (("journeys", ("LQ526 11-04", "LARK5 11-04")), "'LARK5' is no flight number, as"),
     "no middle": (("journeys", ("DEN 125m A220-300", "DEN 125m E175")), "E175 has no"),
     "must": (("caller.must", [{"You stay": "in Main"}]), "is no text; put it in double quotes"),
-    "one must": (("caller.must", "You stay."), "caller: must is a list of texts"),
+    "one must": (("caller.must", "You stay."), "caller: must: is a list of texts"),
+    "fact": (("caller.knows", ["a"]), "caller: knows: is an object: `key: fact`"),
+    "hidden": (("caller.hides", "code"), "caller: hides: 'code' is none of confirmation_number"),
+    "lines": (("bookings", "LQ512"), "bookings: is a list of texts, a line with a dash"),
+    "limits": (("limits", "cheap"), "limits: is an object, or a list of them"),
+    "person": (("passenger", "Ann"), "passenger: is an object: `key: value`"),
+    "fee": (("booking.seat_fee", "$18"), "booking: seat_fee: got '$18', no sum"),
+    "standby": (
+        ("journeys", (" closed", " closed standby=R2")),
+        "standby: 'R2' is no list of confi",
+    ),
+    "fare of nothing": (("journeys", ("main=239/0", "main=")), "main: fare: '' is no number"),
     "priority": (("priorities", [{"done": "x"}]), "is not 'met: TEXT' or 'missed: TEXT'"),
     "no caller": (("caller", {}), "caller: the key 'persona' is missing"),
 }
