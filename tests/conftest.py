@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from pytest_voiceeval import packs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -17,3 +23,13 @@ def upstream_root() -> Path:
     if not (root / "eva" / "data" / "airline_dataset.jsonl").is_file():
         pytest.skip(f"benchmark data not found under {root} (set VOICEEVAL_UPSTREAM)")
     return root
+
+
+@pytest.fixture(autouse=True)
+def _pack_folders_end_with_the_test() -> Iterator[None]:
+    """Commands that are called in this process add the folder `scenarios` they find."""
+    before = packs.user_folders()
+    yield
+    for folder in packs.user_folders():
+        if folder not in before:
+            packs.remove_user_folder(folder)

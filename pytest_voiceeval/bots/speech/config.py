@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_voiceeval.bots.log_tail import secrets_of
@@ -38,6 +39,16 @@ HEARING = {
 
 DETECTING = ("tones", "silero")
 """`vad.type`."""
+
+_VAD_NUMBERS = ("confidence", "start_secs", "stop_secs", "min_volume")
+_KEYS = {
+    "": ("llm", "server", "stt", "tts", "vad", "turn_taking", "transport"),
+    "vad": ("type", *_VAD_NUMBERS),
+    "turn_taking": ("speech_timeout",),
+    "transport": ("audio_out_10ms_chunks",),
+}
+"""What counts in a file, by section; the sections first."""
+_NEAR = 0.75
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -174,11 +185,11 @@ def read_speech(
     Raises:
         SpeechError: A key cannot be used.
     """
+    _refuse_slips(sections)
     vad = file.get("vad.type", str, "tones" if _hears_tones(sections) else "silero")
     if vad not in DETECTING:
         raise SpeechError(f"vad.type {vad!r} is none of {', '.join(DETECTING)}")
-    numbers = ("confidence", "start_secs", "stop_secs", "min_volume")
-    params = {name: file.get(f"vad.{name}", float) for name in numbers}
+    params = {name: file.get(f"vad.{name}", float) for name in _VAD_NUMBERS}
     chunks = file.get("transport.audio_out_10ms_chunks", int, 4)
     timeout = file.get("turn_taking.speech_timeout", float, 0.4)
     if chunks < 1 or not timeout >= 0:
@@ -194,6 +205,21 @@ def read_speech(
         speech_timeout=timeout,
         chunks=chunks,
     )
+
+
+def _refuse_slips(sections: Mapping[str, Any]) -> None:
+    """Refuse what is nearly a key of ours; what is none at all is for somebody else.
+
+    Raises:
+        SpeechError: It names the key.
+    """
+    for section, known in _KEYS.items():
+        given = sections.get(section) if section else sections
+        for key in given if isinstance(given, Mapping) else ():
+            near = get_close_matches(str(key), known, 1, _NEAR)
+            if near and key not in known:
+                where = f"{section}." if section else ""
+                raise SpeechError(f"there is no {where}{key}; did you mean {where}{near[0]}?")
 
 
 def _hears_tones(sections: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_voiceeval.call.ending import Ended
+from pytest_voiceeval.call.errors import CallerFailed
 from pytest_voiceeval.call.result import EndReason
 
 if TYPE_CHECKING:
@@ -66,7 +67,11 @@ class Endings:
         self.kickoff: float | None = None
 
     def check(self, now: float) -> Ended | None:
-        """How the call ended, None if it goes on."""
+        """How the call ended, None if it goes on.
+
+        Raises:
+            CallerFailed: The caller never let the agent speak.
+        """
         return (
             self._by_agent(now)
             or self._by_time(now)
@@ -87,9 +92,25 @@ class Endings:
         exit_ = self._talk.exits.get("agent")
         if exit_ is not None:
             return Ended(EndReason.EXIT, exit_[1])
-        return Ended(
-            EndReason.TIMEOUT, f"the conversation reached {self._max_duration:g} s (max_duration)"
-        )
+        reached = f"the conversation reached {self._max_duration:g} s (max_duration)"
+        caller = self._talk.speaking_since("user")
+        if caller is not None and now - caller > self._limits.speech:
+            raise CallerFailed(
+                f"the caller's bot failed: {reached}, and it had been speaking without a pause for "
+                f"{now - caller:.0f} s (speech)"
+            )
+        return Ended(EndReason.TIMEOUT, reached + self._meanwhile(now))
+
+    def _meanwhile(self, now: float) -> str:
+        """Who was at what, where that tells why there was no time left."""
+        sides: tuple[tuple[Side, str], ...] = (("agent", "the agent"), ("user", "the caller"))
+        for side, who in sides:
+            since = self._talk.speaking_since(side)
+            if since is not None:
+                return f"; {who} had been speaking for {now - since:.1f} s"
+        agent, user = (self._talk.last_heard(side) for side in ("agent", "user"))
+        owes = agent is None or (user is not None and user > agent)
+        return self._why_silent() if owes else ""
 
     def _by_turns(self) -> Ended | None:
         most = self._limits.max_turns

@@ -56,9 +56,10 @@ class SpokenTurn:
 
 @dataclass
 class _Voice:
-    """What is heard of one side: whether it speaks, and when it was last heard."""
+    """What is heard of one side: whether it speaks, since when, and when it was last heard."""
 
     speaking: bool = False
+    since: float = 0.0
     last: float | None = None
 
 
@@ -102,6 +103,11 @@ class Talk:
     def speaking(self, side: Side) -> bool:
         """It is heard right now, or pauses between two words."""
         return self._voices[side].speaking
+
+    def speaking_since(self, side: Side) -> float | None:
+        """When the speech began that is heard right now; None if there is none."""
+        voice = self._voices[side]
+        return voice.since if voice.speaking else None
 
     def last_heard(self, side: Side) -> float | None:
         """When it was last heard."""
@@ -176,7 +182,7 @@ class Talk:
         began = speaking and not voice.speaking
         voice.speaking = speaking
         if speech is not None:
-            voice.last = speech.end
+            voice.since, voice.last = speech.start, speech.end
         if began and speech is not None:
             self._began(side, speech.start)
         for turn in list(self._current.values()):

@@ -168,7 +168,9 @@ async def hangs_up(bot: SoundBot) -> None:
 ENDS = [
     pytest.param(silent, silent, "agent_silent", "turn_silence.* in turn 1$", id="silent"),
     pytest.param(mute, silent, "agent_silent", "it sent words but no sound", id="mute"),
-    pytest.param(never_stops, silent, "timeout", "1.5 s", id="never stops"),
+    pytest.param(
+        never_stops, silent, "timeout", r"1\.5 s .*speaking for 1\.\d s$", id="never stops"
+    ),
     pytest.param(dies, silent, "agent_gone", "1006", id="dropped in the middle of a word"),
     pytest.param(reports_fatal, silent, "agent_error", "context too long", id="fatal error"),
     pytest.param(speaks_once, silent, "both_silent", "caller did not answer", id="both silent"),
@@ -248,6 +250,9 @@ async def test_what_is_not_the_agents_fault(hold: Hold) -> None:
         await hold(speaks_once, gone, sound=GENEROUS)
     assert error.value.conversation is not None
     assert error.value.conversation.sound is not None
+
+    with pytest.raises(CallerFailed, match=r"speaking without a pause for \d s \(speech\)"):
+        await hold(speaks_once, never_stops, sound=GENEROUS, max_duration=2.0, speech=1.0)
 
     async def unplayable(bot: SoundBot) -> None:
         await bot.send(AudioFrame(b"\0\0", 7, 1))

@@ -104,6 +104,9 @@ def test_a_key_inside_a_list_is_found_and_a_voice_is_none() -> None:
         ("stt: {class: fractions.Fraction, ears: 2}", "stt: fractions.Fraction: .*'ears'"),
         ("tts: loud", "`tts` must be a section of keys"),
         ("tts: {type: tones, api_key: '${UNSET_KEY}'}", "variable UNSET_KEY is not set"),
+        ("ttss: {type: espeak}", r"there is no ttss; did you mean tts\?"),
+        ("vad: {stop_sec: 1}", r"there is no vad\.stop_sec; did you mean vad\.stop_secs\?"),
+        ("transport: {audio_out_10ms_chunk: 1}", "did you mean transport.audio_out_10ms_chunks"),
         ("vad: {type: ears}", r"vad\.type 'ears' is none of tones, silero"),
         ("vad: {stop_secs: long}", r"vad\.stop_secs must be a number"),
         ("transport: {audio_out_10ms_chunks: 0}", "audio_out_10ms_chunks must be 1 or more"),
@@ -114,6 +117,17 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, why: str) -> No
     with pytest.raises(ConfigError, match=why) as refused:
         parsed(tmp_path, text)
     assert "bot.yaml" in str(refused.value)
+
+
+def test_keys_of_the_reference_that_mean_nothing_here_are_ignored(tmp_path: Path) -> None:
+    text = """
+server: {log_file: "", create_new_log: true, use_model_registry: false}
+transport: {record_audio_data: false, audio_log_dir: logs}
+diar: {enabled: false, type: nemo}
+turn_taking: {backchannel_phrases_path: null, max_buffer_size: 0, bot_stop_delay: 0.0}
+"""
+    found = parsed(tmp_path, text).speech
+    assert found == parse_config(ARGUMENTS, {}).speech
 
 
 def test_a_class_that_does_not_take_its_arguments_is_named(tmp_path: Path) -> None:
