@@ -36,7 +36,7 @@ NOT_RUN = {
     r"^export \w+=\.\.\.$": "the reader's own key",
     r"(https?|wss?)://": "needs a server that is not there",
     r"^voiceeval data fetch \w+$": "needs the network",
-    r"^pytest -n 2$": "the suite that this test belongs to",
+    r"^pytest -n 2 --dist worksteal$": "the suite that this test belongs to",
 }
 """Commands that are not run, by pattern, and why."""
 
