@@ -186,7 +186,8 @@ class ReplyText:
         """The segment this message is about, None if it opens one."""
         identity = data.get("segment_id")
         if identity is not None:
-            return next((s for s in self._segments if s.id == identity), None)
+            known = next((s for s in self._segments if s.id == identity), None)
+            return known or (None if piece else self._renamed(data["text"], progress))
         if piece:
             word = _squash(data["text"])
             return next((s for s in self._segments if s.pending and word in _squash(s.text)), None)
@@ -196,6 +197,13 @@ class ReplyText:
             self._segments[-1] if self._segments and same[-1:] == self._segments[-1:] else None
         )
         return waiting or repeated
+
+    def _renamed(self, text: str, progress: Progress) -> Segment | None:
+        """What was announced under another id: Pipecat 1.12 gives a sentence two."""
+        if progress != "completed":
+            return None
+        announced = (s for s in self._segments if s.progress == "new" and s.pending)
+        return next((s for s in announced if s.text == text), None)
 
     def _append(self, data: Mapping[str, Any], progress: Progress, *, piece: bool) -> None:
         announced = data.get("will_be_spoken")

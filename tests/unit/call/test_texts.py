@@ -66,6 +66,16 @@ HELLO = wrote("Hello", ", how", " are you?")
             id="all three kinds",
         ),
         pytest.param(
+            [
+                RUN,
+                *HELLO,
+                out("Hello, how are you?", "new", segment_id=1),
+                out("Hello, how are you?", "completed", segment_id=2),
+            ],
+            "Hello, how are you?",
+            id="another id once it was spoken",
+        ),
+        pytest.param(
             [RUN, *spoke("First sentence.", "Second one.")],
             "First sentence. Second one.",
             id="speech only, sentences",

@@ -219,6 +219,9 @@ class Talk:
     def speaking(self, side: str) -> bool:
         return False
 
+    def speaking_since(self, side: str) -> float | None:
+        return None
+
     busy = speaking
 
 
