@@ -30,6 +30,7 @@ class Applied:
 
     record: Mapping[str, Any]
     writes: tuple[tuple[str, str], ...]
+    fields: tuple[tuple[str, ...], ...] = ()
 
 
 def parse_server_message(data: Any) -> Exit | FinalResponse | Applied | None:
@@ -58,7 +59,7 @@ def _applied(data: Mapping[str, Any]) -> Applied | None:
     record = data.get("action")
     if not isinstance(record, Mapping):
         return None
-    return Applied(record, read_writes(data.get("writes")))
+    return Applied(record, read_writes(data.get("writes")), read_fields(data.get("fields")))
 
 
 def read_writes(value: Any) -> tuple[tuple[str, str], ...]:
@@ -67,6 +68,12 @@ def read_writes(value: Any) -> tuple[tuple[str, str], ...]:
         return ()
     pairs = [pair for pair in value if isinstance(pair, list | tuple) and len(pair) == 2]
     return tuple((str(table), str(key)) for table, key in pairs)
+
+
+def read_fields(value: Any) -> tuple[tuple[str, ...], ...]:
+    """The paths of a pushed action; whatever is no list is left out."""
+    paths = value if isinstance(value, list) else ()
+    return tuple(tuple(map(str, path)) for path in paths if isinstance(path, list) and path)
 
 
 def error_text(data: Any) -> tuple[str, bool]:

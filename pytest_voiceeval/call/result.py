@@ -109,6 +109,8 @@ class ToolCallSeen:
         result: What the tool answered, None if it never did.
         record: The action it recorded or the result it handed in, if it is known.
         writes: ``(table, record key)`` pairs of the database it changed.
+        fields: The same as finely as is known, as paths: ``(table, record key, field, ...)``, list
+            elements by their identity.
         side: Whose call.
         finished: False if it was still running when the call was read.
         malformed: The raw argument text when ``arguments`` is None.
@@ -120,6 +122,7 @@ class ToolCallSeen:
     result: Any = None
     record: Record | None = None
     writes: tuple[tuple[str, str], ...] = ()
+    fields: tuple[tuple[str, ...], ...] = ()
     side: Side = "agent"
     finished: bool = True
     malformed: str | None = None

@@ -30,7 +30,9 @@ def merge_tool_calls(
             orphans.append(_orphan(side, applied))
         else:
             action = applied.action
-            seen[position] = replace(seen[position], record=action.record, writes=action.writes)
+            seen[position] = replace(
+                seen[position], record=action.record, writes=action.writes, fields=action.fields
+            )
     for handed_in in ledger.handed_in:
         position = _giver_of(handed_in, homes, seen)
         if position is not None and seen[position].record is None:
@@ -119,5 +121,6 @@ def _orphan(side: Side, applied: AppliedAction) -> ToolCallSeen:
         arguments=arguments if isinstance(arguments, Mapping) else record,
         record=record,
         writes=applied.action.writes,
+        fields=applied.action.fields,
         side=side,
     )

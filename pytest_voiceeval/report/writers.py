@@ -1,4 +1,4 @@
-"""Which tool call wrote which record, and which refused call would have."""
+"""Which tool call wrote what differs, and which refused call would have."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _TELLING: Final = 4  # letters of a text that is looked for inside another
 
 @dataclass(frozen=True)
 class Writers:
-    """Which call last wrote each differing record.
+    """Which call last wrote what differs.
 
     Attributes:
-        by_call: Calls in the order of the records, each with the records it was the last to write.
+        by_call: Calls in the order of the changes, each with the records in which it was the last
+            to write something that differs.
         unwritten: Records that no call wrote.
         reported: Whether the bot says what its calls write; else a call that names a record's key
             is taken for its writer.
@@ -41,7 +42,7 @@ def record_of(change: Change) -> RecordKey:
 
 
 def find_writers(changes: Sequence[Change], calls: Sequence[ToolCallSeen]) -> Writers:
-    """Find the calls that last wrote the records in which the changes lie.
+    """Find the calls that last wrote what differs, or else the records in which it lies.
 
     The agent's calls come before the caller's, whose tools usually have a database of their own.
     """
@@ -49,16 +50,36 @@ def find_writers(changes: Sequence[Change], calls: Sequence[ToolCallSeen]) -> Wr
     concerns = _wrote if reported else _naming(calls)
     # the last one counts, and sorting keeps the order of the calls
     ranked = sorted(calls, key=lambda call: (call.side == "agent", call.record is not None))
-    by_call: dict[int, tuple[ToolCallSeen, list[RecordKey]]] = {}
-    unwritten = []
-    for record in dict.fromkeys(record_of(change) for change in changes if change.path):
-        writer = next((call for call in reversed(ranked) if concerns(call, record)), None)
+    by_call: dict[int, tuple[ToolCallSeen, dict[RecordKey, None]]] = {}
+    unwritten: dict[RecordKey, None] = {}
+    for change in changes:
+        if not change.path:
+            continue
+        record = record_of(change)
+        writer = _writer_of(change, ranked, concerns)
         if writer is None:
-            unwritten.append(record)
+            unwritten[record] = None
         else:
-            by_call.setdefault(id(writer), (writer, []))[1].append(record)
+            by_call.setdefault(id(writer), (writer, {}))[1][record] = None
     pairs = tuple((call, tuple(records)) for call, records in by_call.values())
     return Writers(pairs, tuple(unwritten), reported)
+
+
+def _writer_of(
+    change: Change,
+    calls: Sequence[ToolCallSeen],
+    concerns: Callable[[ToolCallSeen, RecordKey], bool],
+) -> ToolCallSeen | None:
+    """The last call that set what differs; if none is known, the last about its record."""
+    known = [call for call in calls if _set(call, change)]
+    found = known or [call for call in calls if concerns(call, record_of(change))]
+    return found[-1] if found else None
+
+
+def _set(call: ToolCallSeen, change: Change) -> bool:
+    """Whether the call changed just what differs, or something it lies in, or inside of it."""
+    steps = change.steps
+    return any(field[: len(steps)] == steps[: len(field)] for field in call.fields)
 
 
 def _wrote(call: ToolCallSeen, record: RecordKey) -> bool:

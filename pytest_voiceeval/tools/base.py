@@ -28,7 +28,12 @@ from pytest_voiceeval.tools.answers import (
 )
 from pytest_voiceeval.tools.naming import function_name_of
 from pytest_voiceeval.tools.schemas import place_of, unusable
-from pytest_voiceeval.tools.writes import Fingerprints, changed_records, fingerprint_records
+from pytest_voiceeval.tools.writes import (
+    Fingerprints,
+    changed_fields,
+    changed_records,
+    fingerprint_records,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -224,8 +229,8 @@ class WriteScenarioTool(_ScenarioTool):
 
     `ACTION_TYPES` is the vocabulary of `action_type` in its records. After a call each record
     is announced to the client as `action-applied`, with the records of `shared_state["db"]` the
-    call changed under `writes`, a key of ours. Of two async calls that overlap each may name the
-    other's writes as its own too.
+    call changed under `writes`, and what in them under `fields`, keys of ours. Of two async calls
+    that overlap each may name the other's writes as its own too.
 
     Args:
         description: See `StandardSchemaTool`.
@@ -284,19 +289,19 @@ class WriteScenarioTool(_ScenarioTool):
         finally:
             _outbox.reset(token)
         if outbox.records:
-            await self._announce(outbox.records, changed_records(before, self._fingerprints()))
+            await self._announce(outbox.records, _written(before, self._fingerprints()))
         for result in outbox.results:
             message = {"text": push.final_response(result)}
             rtvi = self.shared_state.get("__rtvi__")
             await push.push_server_message(rtvi, message, f"result of {self.name}")
         return answer
 
-    async def _announce(self, records: list[dict[str, Any]], writes: list[Any]) -> None:
+    async def _announce(self, records: list[dict[str, Any]], written: dict[str, Any]) -> None:
         domain = self.shared_state.get("__tool_domain__", "default")
         for record in records:
             message = {"type": "action-applied", "action": record, "tool_domain": domain}
             try:  # a copy, because the record may change before the bot sends it
-                message = json.loads(json.dumps({**message, "writes": writes}))
+                message = json.loads(json.dumps(message | written))
             except (TypeError, ValueError, RecursionError):
                 logger.exception("%s: its action record is not JSON, not announced", self.name)
                 continue
@@ -309,6 +314,11 @@ class WriteScenarioTool(_ScenarioTool):
         except Exception:
             logger.exception("%s: cannot tell which records it changes", self.name)
             return {}
+
+
+def _written(before: Fingerprints, after: Fingerprints) -> dict[str, Any]:
+    """What a call changed: records, and what in them."""
+    return {"writes": changed_records(before, after), "fields": changed_fields(before, after)}
 
 
 def _run_to_end(awaitable: Awaitable[Any]) -> Any:

@@ -94,6 +94,14 @@ def test_audio_is_nothing_to_note() -> None:
             {"type": "action-applied", "action": {}, "writes": [["t", "r"], ["t"], "x", ["n", 5]]},
             Applied({}, (("t", "r"), ("n", "5"))),
         ),
+        (
+            {
+                "type": "action-applied",
+                "action": {},
+                "fields": [["t", "r", "x"], [], "x", ["t", 5]],
+            },
+            Applied({}, (), (("t", "r", "x"), ("t", "5"))),
+        ),
     ],
 )
 def test_server_messages(data: Any, expected: Any) -> None:

@@ -79,6 +79,25 @@ def test_the_last_writer_counts_and_the_agents_before_the_callers() -> None:
     assert found.reported
 
 
+def test_who_set_the_field_counts_more_than_who_last_wrote_in_its_record() -> None:
+    wrong = {"t": {"r1": {"fare": 1, "seat": "4C", "note": "x"}}}
+    changes = list_changes(wrong, {"t": {"r1": {"fare": 2, "seat": "4C", "note": "y"}}})
+    booked = made(1, "book", writes=[("t", "r1")], fields=(("t", "r1", "fare"),))
+    seated = made(2, "seat", writes=[("t", "r1")], fields=(("t", "r1", "seat"),))
+    found = find_writers(changes, [booked, seated])
+    record = (("t", "r1"),)
+    # nobody set the note: the last one that wrote in the record is the best there is
+    assert found.by_call == ((booked, record), (seated, record))
+    assert find_writers(changes[:1], [booked, seated]).by_call == ((booked, record),)
+
+
+def test_who_made_a_record_set_all_that_nobody_changed_in_it() -> None:
+    changes = list_changes({"t": {"r1": {"fare": 1}}}, {"t": {"r1": {"fare": 2}}})
+    made_it = made(1, "book", writes=[("t", "r1")], fields=(("t", "r1"),))
+    seated = made(2, "seat", writes=[("t", "r1")], fields=(("t", "r1", "seat"),))
+    assert find_writers(changes, [made_it, seated]).by_call == ((made_it, (("t", "r1"),)),)
+
+
 def test_a_table_written_as_a_whole_covers_its_records() -> None:
     call = made(1, "a", writes=[("t", None)])  # type: ignore[list-item]
     assert find_writers(CHANGES, [call]).by_call == ((call, (("t", "r1"), ("t", "r2"))),)

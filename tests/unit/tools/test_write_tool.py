@@ -9,6 +9,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from pytest_voiceeval.tools import ToolError, WriteScenarioTool, push
+from pytest_voiceeval.tools.writes import changed_fields, fingerprint_records
 
 
 class SetTool(WriteScenarioTool):
@@ -58,6 +59,7 @@ async def test_announces_before_the_result_and_exits_after_it(
                 "action": record,
                 "tool_domain": "shop",
                 "writes": [["rows", "r1"]],
+                "fields": [["rows", "r1", "x"]],
             },
         ),
         ("result", {"status": "success"}),
@@ -67,25 +69,57 @@ async def test_announces_before_the_result_and_exits_after_it(
 
 
 @pytest.mark.parametrize(
-    ("cells", "writes"),
+    ("cells", "writes", "fields"),
     [
-        ([], []),
-        ([["rows", "r1", "x", 1]], []),
-        ([["rows", "r1", "x", 1.0]], [["rows", "r1"]]),
-        ([["rows", "r1", "x", True]], [["rows", "r1"]]),
-        ([["rows", "r3", "x", 1]], [["rows", "r3"]]),
-        ([["empty", "e", "x", 1]], [["empty", "e"]]),
-        ([["new", "n", "x", 1]], [["new", "n"]]),
-        ([["rows", "r2", "x", 9], ["rows", "r1", "x", 9]], [["rows", "r1"], ["rows", "r2"]]),
+        ([], [], []),
+        ([["rows", "r1", "x", 1]], [], []),
+        ([["rows", "r1", "x", 1.0]], [["rows", "r1"]], [["rows", "r1"]]),
+        ([["rows", "r1", "x", True]], [["rows", "r1"]], [["rows", "r1", "x"]]),
+        ([["rows", "r3", "x", 1]], [["rows", "r3"]], [["rows", "r3"]]),
+        ([["empty", "e", "x", 1]], [["empty", "e"]], [["empty", "e"]]),
+        ([["new", "n", "x", 1]], [["new", "n"]], [["new", "n"]]),
+        (
+            [["rows", "r2", "x", 9], ["rows", "r1", "y", 9]],
+            [["rows", "r1"], ["rows", "r2"]],
+            [["rows", "r1", "y"], ["rows", "r2", "x"]],
+        ),
     ],
     ids=["none", "same", "float", "bool", "added", "first of table", "new table", "two"],
 )
 async def test_writes_are_what_changed(
-    state: dict[str, Any], call: Any, cells: Any, writes: Any
+    state: dict[str, Any], call: Any, cells: Any, writes: Any, fields: Any
 ) -> None:
     call.arguments = {"cells": cells}
     await SetTool(shared_state=state)(call)
     assert call.pushed[0]["writes"] == writes
+    assert call.pushed[0]["fields"] == fields
+
+
+def test_fields_name_list_elements_by_their_identity() -> None:
+    def fields(before: Any, after: Any) -> list[list[str]]:
+        pair = (fingerprint_records({"t": {"r": value}}) for value in (before, after))
+        return changed_fields(*pair)
+
+    legs = [{"id": "A", "seat": None}, {"id": "B", "seat": None}]
+    seated = [legs[0], {"id": "B", "seat": "4C"}]
+    assert fields({"legs": legs}, {"legs": seated}) == [["t", "r", "legs", "B", "seat"]]
+    assert fields({"legs": legs[:1]}, {"legs": legs}) == [["t", "r", "legs", "B"]]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {str(n): n for n in range(51)}),
+        ({"x": 1}, {"x": float("nan")}),
+        ({"x": 1}, {"x": object}),
+    ],
+    ids=["too many", "no JSON", "no plain value"],
+)
+def test_a_record_of_which_no_fields_can_be_told_is_named_as_a_whole(
+    before: Any, after: Any
+) -> None:
+    pair = [fingerprint_records({"t": {"r": value}}) for value in (before, after)]
+    assert changed_fields(*pair) == [["t", "r"]]
 
 
 @pytest.mark.parametrize("fail", ["refuse", "crash"])
