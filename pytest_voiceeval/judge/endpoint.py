@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_voiceeval.judge.answers import brief, status_fault
 from pytest_voiceeval.judge.faults import JudgeFault
-from pytest_voiceeval.wire.secret import Secret, secrets_in_query
+from pytest_voiceeval.wire.secret import Secret, masked, secrets_in_query
 from pytest_voiceeval.wire.urls import is_loopback, mask_url
 
 if TYPE_CHECKING:
@@ -214,9 +214,7 @@ class Endpoint:
 
     def redacted(self, text: str) -> str:
         """The text without the key and without what the address holds of secrets."""
-        for secret in (*self._key.secrets, *secrets_in_query(self.url)):
-            text = secret.redact(text)
-        return text
+        return masked(text, (*self._key.secrets, *secrets_in_query(self.url)))
 
 
 def _cause(error: BaseException) -> str:

@@ -88,6 +88,9 @@ def _overlap(text: str, secret: str) -> int:
 
 def masked(text: str, secrets: Sequence[Secret]) -> str:
     """The text without any of these."""
+    # whole ones first, the longest first: several may begin alike, and beginnings are masked too
+    for whole in sorted((secret.reveal() for secret in secrets), key=len, reverse=True):
+        text = text.replace(whole, MASK) if whole else text
     for secret in secrets:
         text = secret.redact(text)
     return text
@@ -112,5 +115,8 @@ def problem_of_key(text: str | None) -> str:
 
 
 def secrets_in_query(url: str) -> list[Secret]:
-    """Values of a URL's query parameters: any of them may be a key."""
-    return [Secret(value) for _, value in parse_qsl(urlsplit(url).query) if len(value) > 3]
+    """Values of a URL's query parameters, as written and decoded: any of them may be a key."""
+    query = urlsplit(url).query
+    written = [part.partition("=")[2] for part in query.split("&")]
+    decoded = [value for _, value in parse_qsl(query)]
+    return [Secret(value) for value in dict.fromkeys(written + decoded) if len(value) > 3]
