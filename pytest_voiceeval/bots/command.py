@@ -65,12 +65,17 @@ class BotCommand:
 
     def environment(self, port: int | None) -> dict[str, str]:
         """Give the variables of the child, `WEBSOCKET_PORT` among them if it has a port."""
-        env = {key: value for key, value in os.environ.items() if key not in _FOREIGN_ENV}
-        env["PYTHONUNBUFFERED"] = "1"
-        env |= _past_any_proxy(env)
+        env = inherited_environment()
         if port is not None:
             env["WEBSOCKET_PORT"] = str(port)
         return env | dict(self.env)
+
+
+def inherited_environment() -> dict[str, str]:
+    """The variables of this process, as far as a bot may have them; loopback is past any proxy."""
+    env = {key: value for key, value in os.environ.items() if key not in _FOREIGN_ENV}
+    env["PYTHONUNBUFFERED"] = "1"
+    return env | _past_any_proxy(env)
 
 
 def _past_any_proxy(env: Mapping[str, str]) -> dict[str, str]:

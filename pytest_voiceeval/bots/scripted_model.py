@@ -256,6 +256,9 @@ async def _until_listening(server: Server, serving: asyncio.Task[None]) -> None:
     except TimeoutError:
         msg = f"scripted model: not listening after {START_DEADLINE:g} s (model start)"
         raise BotStartError(msg) from None
+    if not server.started:
+        serving.result()
+        raise BotStartError("scripted model: its server did not start (model start)")
 
 
 def _make_server(app: ScriptedModel) -> Server:

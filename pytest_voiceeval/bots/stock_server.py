@@ -15,6 +15,7 @@ from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from loguru import logger
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
+from pytest_voiceeval.bots.endpoint import BotStartError
 from pytest_voiceeval.bots.stock_pipeline import Session, serve_connection
 from pytest_voiceeval.bots.stock_sessions import (
     SessionBusyError,
@@ -175,6 +176,9 @@ async def serving(config: BotConfig, listener: Any) -> AsyncIterator[None]:
     try:
         while not (server.started or task.done()):  # noqa: ASYNC110 - no event to wait for
             await asyncio.sleep(0.001)
+        if not server.started:
+            task.result()
+            raise BotStartError(f"the stock {config.role} bot did not start; see its log")
         yield
     finally:
         server.should_exit = True

@@ -11,7 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_voiceeval.bots.scripted_model import serve_scripted_model
-from pytest_voiceeval.bots.stock_config import BotConfig, parse_config
+from pytest_voiceeval.bots.stock_config import (
+    CONFIG_VARIABLE,
+    PORT_VARIABLE,
+    BotConfig,
+    parse_config,
+)
 from pytest_voiceeval.bots.stock_server import serving
 from pytest_voiceeval.call.audio.recording import RECORDING
 from pytest_voiceeval.call.audio.report import VirtualClock
@@ -36,7 +41,8 @@ if TYPE_CHECKING:
 
 PORTS: dict[Role, int] = {"agent": 1, "user": 2}
 MODEL_PORT = 3
-SESSIONS: dict[Role, str] = {"agent": "agent", "user": "user"}
+_UNHEARD = frozenset({CONFIG_VARIABLE, PORT_VARIABLE})
+"""Variables for bots that are processes of their own."""
 
 
 def hold(job: EmbeddedJob, clock: Clock) -> Conversation:
@@ -95,8 +101,8 @@ async def _logged(job: EmbeddedJob, clock: Clock) -> Conversation:
 async def _call(job: EmbeddedJob, sound: SoundPlan) -> Conversation:
     scenario = pickle.loads(job.scenario)  # noqa: S301 - from the process that started this one
     async with serve_scripted_model(Listener(MODEL_PORT)) as model:
-        model.play(SESSIONS["agent"], job.agent)
-        model.play(SESSIONS["user"], job.user)
+        model.play("agent", job.agent)
+        model.play("user", job.user)
         url = model.url("{session}")
         async with _bot("agent", url, job.bot_fault) as agent, _bot("user", url) as user:
             caller = BotCaller(
@@ -124,7 +130,7 @@ async def _call(job: EmbeddedJob, sound: SoundPlan) -> Conversation:
 @asynccontextmanager
 async def _bot(role: Role, model_url: str, fault: str | None = None) -> AsyncIterator[str]:
     async with serving(bot_config(role, model_url, fault), Listener(PORTS[role])):
-        yield f"ws://{HOST}:{PORTS[role]}/ws/{SESSIONS[role]}"
+        yield f"ws://{HOST}:{PORTS[role]}/ws/{role}"
 
 
 def bot_config(role: Role, model_url: str, fault: str | None = None) -> BotConfig:
@@ -132,7 +138,3 @@ def bot_config(role: Role, model_url: str, fault: str | None = None) -> BotConfi
     options: list[Any] = ["--role", role, "--modality", "audio", "--llm-url", model_url]
     options += ["--model", "scripted", *(["--fault", fault] if fault else [])]
     return parse_config(options, {k: v for k, v in os.environ.items() if k not in _UNHEARD})
-
-
-_UNHEARD = frozenset({"SERVER_CONFIG_PATH", "WEBSOCKET_PORT"})
-"""Variables for bots that are processes of their own."""

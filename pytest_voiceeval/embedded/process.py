@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from pytest_voiceeval.bots.command import inherited_environment
 from pytest_voiceeval.bots.log_tail import read_tail, secrets_of
 from pytest_voiceeval.call.errors import CallError
 from pytest_voiceeval.call.faults import describe_exit
@@ -30,8 +31,6 @@ SPARE = 120.0
 """Real seconds a call may take beyond its own longest duration."""
 STOP_DEADLINE = 2.0
 """Seconds for a child to end once its stdin is closed."""
-
-_NOT_PASSED_ON = ("PYTEST_CURRENT_TEST",)
 
 
 class PairLost(CallError):
@@ -231,9 +230,8 @@ class Pairs:
 
 
 def _environment(env: Mapping[str, str]) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if key not in _NOT_PASSED_ON}
-    # the order of sets of texts must be the same in every run
-    return {**kept, "PYTHONUNBUFFERED": "1", **env, "PYTHONHASHSEED": "0"}
+    # warnings are of no use to the user's tests here; the order of sets must be always the same
+    return {**inherited_environment(), "PYTHONWARNINGS": "", **env, "PYTHONHASHSEED": "0"}
 
 
 async def _spawn(log: IO[bytes], env: Mapping[str, str]) -> Process:

@@ -238,3 +238,14 @@ def test_a_scenario_of_no_pack_stays_here() -> None:
     assert scenario is not None
     vars(scenario)["looks_up"] = lambda: None
     assert "it cannot be pickled" in str(pack_scenario(scenario))
+
+
+def test_a_child_has_the_environment_of_a_bot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the user's filter of warnings nor a proxy may come between it and its bots."""
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    monkeypatch.setenv("NO_PROXY", "intranet.example")
+    environment = process._environment({"EXTRA": "1"})
+    assert environment["PYTHONWARNINGS"] == ""
+    assert environment["NO_PROXY"].startswith("intranet.example,")
+    assert "127.0.0.1" in environment["NO_PROXY"]
+    assert environment["EXTRA"] == "1"
