@@ -130,7 +130,7 @@ class Answer:
                 read += len(choice.delta.content or "")
                 choice.delta.content = mask.feed(thoughts.feed(choice.delta.content or ""))
                 said += len(choice.delta.content)
-            if read > LONGEST:
+            if read + sum(len(call.arguments) for call in calls.calls) > LONGEST:
                 raise UnusableAnswer(f"is longer than {LONGEST} characters")
             yield chunk
         if finish is None:
@@ -182,8 +182,13 @@ def _refuse_error(chunk: Any) -> None:
     """An error in the shape of vLLM, which has no key `error`."""
     if getattr(chunk, "object", None) == "error":
         code, said = getattr(chunk, "code", None), getattr(chunk, "message", "")
-        status = code if isinstance(code, int) else None
-        raise NoCompletion(f"broke off with an error: {said}", status=status, spent=True)
+        text = f"broke off with an error: {said}"
+        raise NoCompletion(text, status=status_in(code), spent=True)
+
+
+def status_in(code: Any) -> int | None:
+    """The HTTP status that an error object names, as a number or a text."""
+    return int(code) if str(code).isdecimal() else None
 
 
 def _usage_of(chunk: Any) -> Any:

@@ -24,7 +24,7 @@ from tenacity import (
     wait_random,
 )
 
-from pytest_voiceeval.bots.stock_answer import Answer, NoCompletion, UnusableAnswer
+from pytest_voiceeval.bots.stock_answer import Answer, NoCompletion, UnusableAnswer, status_in
 from pytest_voiceeval.scenario.dialogue import ENDING_CALLS
 from pytest_voiceeval.wire.retry_after import retry_after
 from pytest_voiceeval.wire.secret import masked, unmistakable
@@ -192,14 +192,14 @@ async def _not_streamed(stream: Any, kind: str) -> NoCompletion:
             if len(body) > _LONGEST_BODY:
                 break
         error = json.loads(body).get("error")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         error = None
     finally:
         await stream.close()
     if not error:
         return NoCompletion(f"answered with {_NO_STREAM[kind]} ({kind})")
     code = error.get("code") if isinstance(error, Mapping) else None
-    status = code if isinstance(code, int) else None
+    status = status_in(code)
     words = f"answered with an error: {_words_of(error)}"
     return NoCompletion(words, status=status, passes=status in PASSING, spent=True)
 
@@ -214,7 +214,7 @@ def fault_of(error: BaseException) -> Fault | None:
             return _by_connection(error.__cause__ or error)
         case APIError():
             words = f"broke off with an error: {_cut(error.message)}"
-            return Fault(words, status=_number(error), spent=True)
+            return Fault(words, status=status_in(error.code), spent=True)
         case NoCompletion():
             return Fault(_cut(str(error)), error.status, error.passes, error.spent)
         case UnusableAnswer():
@@ -261,11 +261,6 @@ def _cut(words: str) -> str:
 
 def _named(error: BaseException) -> str:
     return f"{type(error).__name__}: {_cut(str(error)) or 'no more is known'}"
-
-
-def _number(error: APIError) -> int | None:
-    code = str(error.code)
-    return int(code) if code.isdecimal() else None
 
 
 def _passes(error: BaseException) -> bool:
