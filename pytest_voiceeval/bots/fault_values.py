@@ -131,7 +131,17 @@ def _written_numbers(value: str) -> Iterator[str]:
 
 def _siblings(value: str, database: Json) -> Iterable[str]:
     """Give at most `SIMILAR` other values that stand where this one stands in another record."""
-    return islice((text for text in _same_place(value, database) if text != value), SIMILAR)
+    others = _once(text for text in _same_place(value, database) if text != value)
+    return islice(others, SIMILAR)
+
+
+def _once(texts: Iterable[str]) -> Iterator[str]:
+    """Give each text the first time it comes."""
+    seen: set[str] = set()
+    for text in texts:
+        if text not in seen:
+            seen.add(text)
+            yield text
 
 
 def _same_place(value: str, database: Json) -> Iterator[str]:

@@ -46,9 +46,15 @@ def hearing_stages(speech: SpeechConfig) -> list[FrameProcessor]:
 
 def serializer(speech: SpeechConfig) -> ProtobufFrameSerializer:
     """What reads the frames; where only tones are listened to, silence is dropped early."""
-    from pytest_voiceeval.bots.speech.tone_services import ToneSerializer, ToneSTTService
+    from pytest_voiceeval.bots.speech.tone_services import (
+        LONG_SILENCE,
+        ToneSerializer,
+        ToneSTTService,
+    )
 
-    tones = speech.vad == "tones" and speech.stt.load() is ToneSTTService
+    # a detector that waits for longer than that has to hear it
+    patient = speech.vad_params.get("stop_secs", 0.0) >= LONG_SILENCE
+    tones = speech.vad == "tones" and not patient and speech.stt.load() is ToneSTTService
     return ToneSerializer() if tones else ProtobufFrameSerializer()
 
 

@@ -37,7 +37,7 @@ UNINTELLIGIBLE = "[unintelligible]"
 """What is transcribed when tones were heard and their checksum was wrong."""
 
 LONG_SILENCE = 1.0
-"""Seconds of silence after which more of it tells nothing: longer than any pause of a turn."""
+"""Seconds of silence after which more of it tells nothing: longer than a usual pause."""
 
 PAUSE = 0.02
 """Seconds of silence before and after each sentence."""
