@@ -318,7 +318,8 @@ class Call:
     async def _reply(self) -> Say | HangUp:
         async with blaming_caller("replying", self._limits, "caller"):
             answer = await self._plan.caller.reply(self._minutes.transcript)
-        if self._plan.pace is not None:
+        leaves = isinstance(answer, HangUp) and not (answer.last_words or "").strip()
+        if self._plan.pace is not None and not leaves:  # else the agent is asked nothing more
             await self._plan.pace.turn()
         return answer
 
