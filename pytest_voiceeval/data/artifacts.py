@@ -84,7 +84,7 @@ def load_records(path: str | Path) -> list[tuple[int, dict[str, Any]]]:
 
 def _read_items(file: Path) -> list[tuple[int, Any]]:
     if file.suffix == ".jsonl":
-        lines = enumerate(read_text(file).splitlines(), 1)
+        lines = enumerate(read_text(file).split("\n"), 1)
         return [(n, parse_json(line, path=file, first_line=n)) for n, line in lines if line.strip()]
     if file.suffix == ".json":
         values = read_json(file)

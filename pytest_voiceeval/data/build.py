@@ -76,7 +76,7 @@ class DataFiles:
 
     def _leftovers(self) -> list[Path]:
         """Databases of records that the dataset on disk has, and the new one does not."""
-        lines = (self._found(self.dataset.name) or "").splitlines()
+        lines = (self._found(self.dataset.name) or "").split("\n")
         records = [parse_json(line, path=self.dataset) for line in lines if line.strip()]
         names = [f"{record['id']}.json" for record in records]
         stale = [self.folder / name for name in names if name not in self.texts]

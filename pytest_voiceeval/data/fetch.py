@@ -195,12 +195,12 @@ def _write(file: Path, content: bytes) -> None:
 
 def _put_in_place(new: Path, target: Path, old: Path) -> None:
     """Replace `target`, if it is there, by `new`; it is never absent for longer than a moment."""
-    if target.exists():
-        target.rename(old)
     try:
+        if target.exists():
+            target.rename(old)
         new.rename(target)
-    except BaseException:
-        if old.exists():
+    except BaseException:  # also an interruption between the two
+        if old.exists() and not target.exists():
             old.rename(target)
         raise
 

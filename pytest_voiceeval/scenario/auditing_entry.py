@@ -152,7 +152,7 @@ def read_ids(domain: str, hooks: Hooks, root: Path, folder: str) -> list[str]:
 
 
 def _records(dataset: Path) -> list[Any]:
-    lines = enumerate(read_text(dataset).splitlines(), 1)
+    lines = enumerate(read_text(dataset).split("\n"), 1)
     return [parse_json(line, path=dataset, first_line=n) for n, line in lines if line.strip()]
 
 

@@ -122,7 +122,8 @@ def _as_schema(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
         problem = f"{name} is to be of the type {kind or 'string'}, got {value!r:.60}"
         raise ValueError(problem)  # noqa: TRY004 - what an author wrote, not what a caller passed
     if isinstance(value, list):
-        return [_as_schema(f"{name}[{n}]", item, schema["items"]) for n, item in enumerate(value)]
+        items = schema.get("items") or {}
+        return [_as_schema(f"{name}[{n}]", item, items) for n, item in enumerate(value)]
     if isinstance(value, dict):
         known = schema.get("properties") or {}
         if unknown := next((key for key in value if key not in known), None):

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from pytest_voiceeval.scenario.model import Scenario
 
 _FLAGS = ("ignore_capitalization", "ignore_punctuation", "clean_text", "disallow_extra_items")
-
-
+_KEYS = ("spelled_fields", "unspoken_fields")
 _SETTINGS = (
     *_FLAGS,
     "max_duration",
@@ -27,6 +26,7 @@ _SETTINGS = (
     "initialization_actions",
     "reference_dialogue",
     "forbidden_calls",
+    *_KEYS,
 )
 """What a scenario may leave out, so that nobody would miss it if it were misspelled."""
 
@@ -40,6 +40,9 @@ def bad_values(scenario: Scenario) -> Iterator[str]:
     for flag in _FLAGS:
         if not isinstance(value := getattr(scenario, flag), bool):
             yield f"{flag} must be True or False, not {value!r:.60}"
+    for name in _KEYS:
+        if isinstance(keys := getattr(scenario, name), str):
+            yield f"{name} must be a tuple of keys such as ({keys!r:.60},), not a text"
     yield from _bad_reference(scenario.reference_answer)
     yield from _bad_parts("agent", scenario.get_agent_prompt, scenario.get_agent_tools)
     yield from _bad_parts("user", scenario.get_user_prompt, scenario.get_user_tools)

@@ -92,5 +92,7 @@ def _children(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if key in schema:
             yield key, schema[key]
     for key in _LISTS:
-        for number, inner in enumerate(schema.get(key) or ()):
+        inners = schema.get(key) or ()
+        # what is no list is complained of like what is no object in one
+        for number, inner in enumerate(inners if isinstance(inners, list | tuple) else [inners]):
             yield f"{key}.{number}", inner

@@ -32,7 +32,7 @@ MOST_BAGS = 5
 _CODE = re.compile(r"[A-Z0-9]{6}")
 _DISRUPTION = re.compile(
     r"(?P<flight>\S+) (?P<day>\S+) "
-    r"(?P<kind>cancelled|(?:delayed|moved)(?==))(?:=(?P<minutes>[0-9]+))? "
+    r"(?P<kind>cancelled(?!=)|(?:delayed|moved)(?==))(?:=(?P<minutes>[0-9]+))? "
     r"(?P<cause>\S+)(?P<grants>( meal)?( hotel)?)"
 )
 _SEAT = re.compile(r"[1-9][0-9]?[A-F]")

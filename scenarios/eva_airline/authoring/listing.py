@@ -61,4 +61,4 @@ def table_columns(record: Json) -> dict[str, str]:
     premise = record["scenario_context"]["premise"]
     sentence = re.match(r".+?(?<!\bSt)[.!?](?=\s+[A-Z]|$)", premise)
     situation = sentence[0] if sentence else premise
-    return {"flow": FLOWS[record["id"][0]], "situation": situation}
+    return {"flow": FLOWS.get(record["id"][0], ""), "situation": situation}

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from pytest_voiceeval.data.artifacts import load_db_artifact
+from pytest_voiceeval.data.artifacts import load_db_artifact, load_records
 from pytest_voiceeval.data.errors import DataError
 from pytest_voiceeval.data.fingerprint import fingerprint
 
@@ -97,3 +97,9 @@ def test_fingerprint_survives_a_checkout_with_other_line_ends(tmp_path):
     first = fingerprint([tmp_path / "unix"])
     (tmp_path / "unix").write_bytes(b"a\r\nb\r\n")
     assert fingerprint([tmp_path / "unix"]) == first
+
+
+def test_lines_of_records_end_where_json_lines_end(tmp_path):
+    file = tmp_path / "records.jsonl"
+    file.write_text('{"said": "a\u2028b\u0085c"}\n{"said": "d"}\n', encoding="utf-8")
+    assert load_records(file) == [(1, {"said": "a\u2028b\u0085c"}), (2, {"said": "d"})]
