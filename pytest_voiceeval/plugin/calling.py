@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 SPOKEN_GOODBYE = 30.0
 """Seconds that an agent may speak on after it has ended the call."""
-VOICE_VARIABLE = "SERVER_CONFIG_PATH"
-"""Names the file of how the stock bots speak and hear."""
 SCRIPTED_SILENCE = 5.0
 """Seconds without a sign after which a scripted agent counts as silent: it answers at once."""
 
@@ -190,6 +188,8 @@ def _check_lines(job: Job, script: Script) -> None:
 
 def _check_voices(job: Job) -> None:
     """Refuse a call with sound in which the two could not understand each other."""
+    from pytest_voiceeval.bots.stock_config import CONFIG_VARIABLE
+
     own = "name the caller's bot with --user-cmd or --user-url"
     if job.caller is None:
         raise CallerFailed(
@@ -198,10 +198,10 @@ def _check_voices(job: Job) -> None:
     if not job.bots.is_stock_caller(job.caller):
         return
     voice, ours = job.settings.audio.caller_voice, job.bots.is_stock(job.agent)
-    if voice is not None and ours and VOICE_VARIABLE not in os.environ:
+    if voice is not None and ours and not os.environ.get(CONFIG_VARIABLE):
         raise CallerFailed(
             f"--caller-voice {voice.name}: the stock agent understands tones only; leave it out, "
-            f"or give both of them a voice with the environment variable {VOICE_VARIABLE}"
+            f"or give both of them a voice with the environment variable {CONFIG_VARIABLE}"
         )
     if voice is None and not ours:
         raise CallerFailed(

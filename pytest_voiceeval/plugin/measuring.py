@@ -246,11 +246,12 @@ class Measuring:
         note_step(f"[VERDICT] {_verdict(result)}")
         try:
             with self._output.writing():
-                self._measured.result = write_call(self._measured.folder, scenario, result)
+                written = write_call(self._measured.folder, scenario, result)
+            self._append(scored_line(written))
         except ResultsNotWritten as lost:
             lost.conversation = result.conversation
             raise
-        self._append(scored_line(self._measured.result))
+        self._measured.result = written
 
     def _own_verdict(self, raised: BaseException) -> OwnVerdict:
         """What code of the user's, a scenario's or a hook's, raised to decide the test."""

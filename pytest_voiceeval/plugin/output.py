@@ -228,10 +228,12 @@ def finish_run(session: pytest.Session) -> None:
 
 
 def _write_files(run: Run, session: pytest.Session) -> None:
+    from pytest_voiceeval.plugin.probing import USED
     from pytest_voiceeval.report.run_args import add_invocation
     from pytest_voiceeval.report.session_files import calls_of_run, write_session_files
 
     _account(run).unlink(missing_ok=True)
+    (_account(run).parent / USED).unlink(missing_ok=True)
     results_file.merge(run.folder)
     run.calls = calls_of_run(results_file.read(run.folder), run.id)
     if run.calls:
@@ -248,7 +250,8 @@ def _log_end(run: Run, session: pytest.Session) -> None:
     counted = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
     text = f"run over: {len(run.calls)} calls ({counted}), exit status {int(session.exitstatus)}"
     entry = evaluation_log.Entry(time.time(), text)
-    evaluation_log.add(run.folder, evaluation_log.render([entry], run.id))
+    with suppress(OSError):  # no reason to lose the run's other files
+        evaluation_log.add(run.folder, evaluation_log.render([entry], run.id))
 
 
 def _invocation(run: Run, session: pytest.Session) -> dict[str, Any]:

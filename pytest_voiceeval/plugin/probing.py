@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pytest_voiceeval.call.state_probe import StateFunction
     from pytest_voiceeval.scenario.model import Scenario
 
+USED = "agent_state.used"
+"""The file that tells whether a call of this run has used the agent's state."""
 POLL = 0.05
 """Seconds between two looks at the turn of another process."""
 
@@ -107,7 +109,7 @@ class Turns:
         async with self._here:
             lock = await self._take()
             try:
-                used = self._folder / "agent_state.used"
+                used = self._folder / USED
                 before = used.exists()
                 used.touch()
                 yield before

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from pytest_voiceeval.report.aggregate import was_reported
 from pytest_voiceeval.report.layout import Section, clip, count
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def pooled_latency(lines: Iterable[Mapping[str, Any]]) -> Distribution | None:
     Args:
         lines: Of `results.jsonl`.
     """
-    counting = (
-        line for line in lines if line.get("outcome") != "error" and line.get("reported", True)
-    )
+    counting = (line for line in lines if line.get("outcome") != "error" and was_reported(line))
     values = [v for line in counting for v in (line.get("sound") or {}).get(ANSWERS) or ()]
     if not values:
         return None
